@@ -1,0 +1,10 @@
+# Copies the shared libraries that a bare machine lacks beside the programs (see CMAKE_BUILD_RPATH).
+find_library(KB_CJSON_SO cjson REQUIRED)
+file(REAL_PATH ${KB_CJSON_SO} cjson_real)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+file(COPY_FILE ${cjson_real} ${CMAKE_BINARY_DIR}/lib/libcjson.so.1 ONLY_IF_DIFFERENT)
+find_library(KB_CMOCKA_SO cmocka)
+if(KB_CMOCKA_SO)
+  file(REAL_PATH ${KB_CMOCKA_SO} cmocka_real)
+  file(COPY_FILE ${cmocka_real} ${CMAKE_BINARY_DIR}/lib/libcmocka.so.0 ONLY_IF_DIFFERENT)
+endif()

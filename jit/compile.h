@@ -1,0 +1,88 @@
+// Source in, PTX and cubin out: NVRTC, nvcc for what NVRTC does not take. Runs in the compile worker; no GPU context.
+#ifndef KB_JIT_COMPILE_H
+#define KB_JIT_COMPILE_H
+#include "base/error.h"
+#include "base/text.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kb_compile_file {
+    const char *name; // relative inside the request's tree
+    const char *data;
+    size_t size;
+};
+struct kb_compile_request {
+    const char *main; // one of files
+    const struct kb_compile_file *files;
+    int file_count;
+    const char *const *include_dirs; // relative inside the tree
+    int include_dir_count;
+    const char *const *defines; // "NAME=VALUE"
+    int define_count;
+    const char *const *options;
+    int option_count;
+    const char *arch;             // "sm_90"; NULL: the newest that NVRTC knows
+    const char *const *kernels;   // names or name expressions; 0: all plain kernels
+    int kernel_count;
+    const char *compiler;         // "auto", "nvrtc", "nvcc"
+    bool lineinfo;
+};
+struct kb_compile_message {
+    char *file; // as in the request; "" if it has no place
+    int line, column;
+    char severity[16]; // "error", "warning", "remark"
+    char *text;
+};
+struct kb_compiled_kernel {
+    char *name, *lowered;
+    int line; // 0 unknown
+    int registers, max_threads;
+    long spill_store_bytes, spill_load_bytes, shared_bytes, stack_bytes, const_bytes; // -1 unknown
+    int param_count;
+    struct { int offset, bytes; } params[128];
+};
+struct kb_compiled {
+    bool ok;
+    char reason[512]; // one sentence if not ok
+    char compiler[64]; // "nvrtc 13.0"
+    char arch[16];
+    struct kb_compiled_kernel *kernels;
+    int kernel_count;
+    char *ptx;
+    size_t ptx_size; // without the final NUL
+    char *cubin;
+    size_t cubin_size;
+    char *log; // the whole log, uncleaned
+    struct kb_compile_message *messages;
+    int message_count;
+    char **notes; // "byte order mark stripped", ...
+    int note_count;
+};
+// 0 whenever the compiler gave a verdict (see out->ok); -1 if it could not be asked at all (no NVRTC, bad request).
+int kb_compile(const struct kb_compile_request *, struct kb_compiled *out, struct kb_error *);
+void kb_compiled_free(struct kb_compiled *);
+
+// Where the tools and libraries are: option or KBENCH_* variable, CUDA_HOME, beside the loaded NVRTC, PATH, the default
+// toolkit folders, .deps beside the program. Every loaded library with its path and version, for doctor and hello.
+struct kb_toolkit; // opened once, kept
+const struct kb_toolkit *kb_toolkit_get(void);
+const char *kb_toolkit_include(const struct kb_toolkit *); // folder with cuda_fp16.h, or NULL
+cJSON *kb_toolkit_libs(const struct kb_toolkit *); // libs[] of hello; owned by the caller
+// Path of a tool ("nvcc", "nvdisasm"), or NULL with where it was looked for in *looked (owned by the caller).
+char *kb_toolkit_tool(const struct kb_toolkit *, const char *name, char **looked);
+// ["sm_75", ...] newest last; owned by the caller; NULL if there is no NVRTC.
+cJSON *kb_toolkit_archs(const struct kb_toolkit *);
+void *kb_toolkit_nvrtc(const struct kb_toolkit *); // dlopen handle or NULL
+// Opens a CUDA library by its short name ("cuda", "nvrtc", "cupti", "nvml"): RTLD_NOW, the newest acceptable first. path
+// gets where it came from. NULL with the error saying where it was looked for and how to get it.
+void *kb_toolkit_open(const char *name, char *path, size_t path_size, struct kb_error *);
+
+// Parameters, registers and sizes of the kernels of a cubin (ELF; .nv.info sections). Returns the number or -1.
+int kb_cubin_kernels(const void *cubin, size_t size, struct kb_compiled_kernel **out, struct kb_error *);
+// XXH128 over the code sections of one kernel (all kernels: NULL), to tell "same code" from "same source".
+struct kb_hash;
+int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, struct kb_hash *out, struct kb_error *);
+
+#endif
