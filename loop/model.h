@@ -1,0 +1,88 @@
+// What the screen and the reports know: a plain structure built from events alone (docs/protocol.md), live or replayed.
+// Unknown numbers are NAN, with the reason beside them.
+#ifndef KB_LOOP_MODEL_H
+#define KB_LOOP_MODEL_H
+#include "bench/rungs.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kb_rung_state {
+    enum kb_status status;
+    double ms;
+    char *reason; // NULL if none
+    int64_t since_ms; // session time when it began to run
+};
+struct kb_model_case { // latest of one case of one version; JSON of the last `case`, `timing`, `versus` event or NULL
+    cJSON *run, *verify;
+    cJSON *timing;
+    cJSON *versus;
+    cJSON *facts;
+};
+struct kb_model_version {
+    int number;  // 0 while not final
+    char *key;
+    enum kb_status status; // PASS, FAIL, RUNNING
+    char *failed_rung;     // NULL if none
+    struct kb_rung_state rungs[KB_RUNGS];
+    cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
+    struct kb_model_case *cases;             // one a bench case
+    bool known, superseded;
+    int64_t started_ms, done_ms; // session time; -1 if not yet
+    double first_verdict_ms;     // from the save; NAN
+    char *git, *source_hash;
+    double cold_us, warm_us; // headline case; NAN if not (yet) timed, impossible or wrong
+    bool impossible;
+};
+struct kb_model_variant {
+    char *name, *kind, *source, *kernel;
+    struct kb_model_version *versions; // oldest first; the last one may be unfinished
+    int version_count, version_capacity;
+    char *file_state, *file_reason; // "missing", "unreadable"; NULL if fine
+};
+struct kb_log_line {
+    char *source, *variant, *text; // cleaned, one line
+    int64_t t_ms;
+};
+enum { KB_LOG_MOST = 5000 };
+struct kb_model {
+    cJSON *session; // the last `session` or `bench` event; never NULL behind the first event
+    char *bench_name, *bench_error; // error of a bench.json that was not accepted; NULL if fine
+    int case_count, headline;
+    struct kb_model_variant *variants;
+    int variant_count;
+    int focus;  // index of the focused variant
+    bool paused;
+    char *pin_variant; // baseline; NULL: none
+    int pin_version;
+    cJSON *device, *roofs, *watch;
+    cJSON *libs[KB_WORKER_ROLES];
+    struct { char *state, *reason; int64_t pid; } workers[KB_WORKER_ROLES];
+    struct kb_log_line *log; // ring: oldest first from log_start
+    int log_start, log_count;
+    int64_t log_dropped; // lines that fell out of the ring or were cut by a worker
+    char *status_text, *status_level, *status_remedy; // last `status` event
+    int64_t now_ms; // time of the last event
+    bool ended;
+    unsigned changes; // counts up with each event
+};
+void kb_model_init(struct kb_model *);
+void kb_model_free(struct kb_model *);
+// Applies one event; unknown types and fields are ignored. Returns 0, or -1 if it is no event (no type).
+int kb_model_apply(struct kb_model *, const cJSON *event);
+
+const struct kb_log_line *kb_model_log(const struct kb_model *, int index); // 0 = oldest
+int kb_model_variant_index(const struct kb_model *, const char *name);       // -1 if unknown
+// The version shown for a variant: the newest that is not superseded; NULL if none.
+struct kb_model_version *kb_model_current(const struct kb_model *, int variant);
+struct kb_model_version *kb_model_version(const struct kb_model *, int variant, int number); // NULL if unknown
+// The newest version of the variant that passed every rung; NULL if none.
+struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant);
+const cJSON *kb_model_timing(const struct kb_model *, int variant, const struct kb_model_version *, int case_index);
+// {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
+const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
+// The --once --json document (docs/once.schema.json); owned by the caller.
+cJSON *kb_model_document(const struct kb_model *);
+
+#endif

@@ -1,0 +1,52 @@
+// The session: bench, sources, workers, history and their order, as a state machine without a screen. Never blocks:
+// disks belong to the io thread, compilers and devices to workers.
+#ifndef KB_LOOP_SESSION_H
+#define KB_LOOP_SESSION_H
+#include "base/error.h"
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <poll.h>
+#include <stdbool.h>
+
+struct kb_session_options {
+    const char *bench_path; // folder, bench.json or .cu
+    const char *device;     // "auto", "cpu", "cuda[:N]"
+    const char *variant;    // focus; NULL: the first
+    const char *baseline;   // variant to pin; NULL: none
+    const char *arch, *like, *check; // NULL: by the device
+    uint64_t seed;          // 0: from the clock, printed
+    const char *const *include_dirs;
+    int include_dir_count;
+    const char *const *defines; // "X=Y"; for all variants; they win over //kb: lines
+    int define_count;
+    bool once;              // every variant once, then end
+    bool no_history;
+    const char *worker;     // path of kbench-worker; NULL: $KB_WORKER, else beside the program
+    // Receives every event in order, also those made inside kb_session_new. The event belongs to the session.
+    void (*on_event)(void *context, const cJSON *event);
+    void *context;
+};
+struct kb_session;
+int kb_session_new(const struct kb_session_options *, struct kb_session **, struct kb_error *);
+void kb_session_free(struct kb_session *); // ends workers (term, kill), writes what is pending
+
+int kb_session_fds(struct kb_session *, struct pollfd *fds, int capacity); // returns how many it wants watched
+int kb_session_wait_ms(const struct kb_session *);                          // until it wants a step anyway; -1: never
+void kb_session_step(struct kb_session *);                                  // does what is ready; never blocks
+bool kb_session_ended(const struct kb_session *); // once: everything was done
+int kb_session_exit_code(const struct kb_session *); // 0, 1 or 3 (DESIGN.md)
+
+enum kb_command {
+    KB_COMMAND_FOCUS,   // arg: variant
+    KB_COMMAND_RERUN,   // arg: variant, or NULL: the focused one; all rungs again from run, new inputs
+    KB_COMMAND_PAUSE,   // toggles: while paused saves are noted, nothing is built
+    KB_COMMAND_PIN,     // arg: "variant" (its newest good version), "variant@n", or NULL: unpins
+    KB_COMMAND_CANCEL,  // ends what is in flight
+    KB_COMMAND_RESTART, // replaces all workers
+};
+void kb_session_command(struct kb_session *, enum kb_command, const char *arg);
+// Where errors.txt and the sources lie, for opening an editor; absolute, owned by the session.
+const char *kb_session_bench_dir(const struct kb_session *);
+
+#endif

@@ -1,0 +1,48 @@
+// Timing of kernels on a device: cold and warm, interleaved between versions, stopped by noise.
+// Kernel time comes from CUPTI kernel records; where CUPTI is refused, from events, and the result says so.
+#ifndef KB_PROFILES_TIMING_H
+#define KB_PROFILES_TIMING_H
+#include "jit/device.h"
+#include "profiles/stats.h"
+
+enum { KB_MAX_TARGETS = 4, KB_MAX_LAUNCHES = 16 };
+
+struct kb_timing_target { // one version
+    // Enqueues one whole run (all its launches) on input set `set` (0 .. sets-1); does not wait.
+    int (*run)(void *context, int set, struct kb_error *);
+    void *context;
+    int launches; // kernels a run
+};
+struct kb_timing_options {
+    int budget_ms;    // for all targets together; a result comes within about twice that whatever the noise
+    int min_samples;  // 0: 10
+    double width;     // stop when each interval of the median is narrower than this share; 0: 0.005
+    int sets;         // input sets to rotate, at least 1
+    bool warm, cold;  // which to measure
+    // Returns nonzero when a request is waiting that should end the measurement early ("cancelled").
+    int (*interrupted)(void *context);
+    void *interrupt_context;
+};
+struct kb_timing_result {
+    bool has_cold, has_warm;
+    struct kb_summary cold, warm; // us, one run: first start to last end
+    double launch_us[KB_MAX_LAUNCHES]; // median by launch, cold (warm if there is no cold)
+    double call_us;      // launch to finish seen from the host, warm, median
+    double events_us;    // the same runs by events, for cross-checking; NAN if unknown
+    char source[16];     // "cupti" or "events"
+    char source_reason[200]; // why not CUPTI; "" if CUPTI
+    int batch;           // runs behind one sample; more than 1 for runs shorter than the resolution allows
+    double clock_mhz;    // SM clock during the runs, NAN if unknown
+    int lost_records;    // kernel records that never came or had impossible times
+    double *cold_samples; // us, in time order, for pairing; owned by the result
+    int cold_count;
+    double *warm_samples;
+    int warm_count;
+};
+void kb_timing_result_free(struct kb_timing_result *);
+
+// Targets are interleaved sample by sample, the order mirrored every round (A B B A), on the same input sets.
+int kb_timing_run(struct kb_device *, const struct kb_timing_target *targets, int count,
+                  const struct kb_timing_options *, struct kb_timing_result *results, struct kb_error *);
+
+#endif
