@@ -198,10 +198,10 @@ char *kb_path_relative(const char *dir, const char *path)
 char *kb_cache_dir(void)
 {
     const char *own = getenv("KB_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *path = own && *own    ? kb_strdup(own)
-        : xdg && xdg[0] == '/'  ? kb_path_join(xdg, "kbench")
-        : home && home[0] == '/' ? kb_path_join(home, ".cache/kbench")
-                                : NULL;
+    char *path = own && *own              ? kb_strdup(own)
+                 : xdg && xdg[0] == '/'   ? kb_path_join(xdg, "kbench")
+                 : home && home[0] == '/' ? kb_path_join(home, ".cache/kbench")
+                                          : NULL;
     if (path && kb_make_dirs(path, NULL)) {
         free(path);
         path = NULL;

@@ -15,7 +15,7 @@
 
 static void reset_signals(void)
 {
-    struct sigaction plain = { .sa_handler = SIG_DFL };
+    struct sigaction plain = {.sa_handler = SIG_DFL};
     for (int s = 1; s < NSIG; s++)
         sigaction(s, &plain, NULL);
     sigset_t none;
@@ -101,7 +101,7 @@ static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t 
     int64_t end = kb_now_us() + (int64_t)timeout_ms * 1000;
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         int64_t left = (end - kb_now_us()) / 1000;
-        struct pollfd polls[2] = { { streams[0].fd, POLLIN, 0 }, { streams[1].fd, POLLIN, 0 } };
+        struct pollfd polls[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
         int ready = left > 0 ? poll(polls, 2, (int)left) : 0;
         if (ready == 0) {
             r->timed_out = true;
@@ -123,7 +123,7 @@ static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t 
 int kb_capture(char *const argv[], const char *dir, int timeout_ms, size_t limit, struct kb_capture *r,
                struct kb_error *e)
 {
-    *r = (struct kb_capture) { 0 };
+    *r = (struct kb_capture){0};
     int out[2], err[2];
     if (pipe2(out, O_CLOEXEC))
         return kb_fail(e, argv[0], NULL, "cannot start: %s", strerror(errno));
@@ -131,9 +131,9 @@ int kb_capture(char *const argv[], const char *dir, int timeout_ms, size_t limit
         close(out[0]), close(out[1]);
         return kb_fail(e, argv[0], NULL, "cannot start: %s", strerror(errno));
     }
-    pid_t pid = kb_spawn(argv, dir, (int[]) { -1, out[1], err[1] }, 3, e);
+    pid_t pid = kb_spawn(argv, dir, (int[]){-1, out[1], err[1]}, 3, e);
     close(out[1]), close(err[1]);
-    struct stream streams[2] = { { out[0], &r->out }, { err[0], &r->err } };
+    struct stream streams[2] = {{out[0], &r->out}, {err[0], &r->err}};
     if (pid < 0) {
         close(out[0]), close(err[0]);
         return -1;

@@ -46,13 +46,13 @@ void kb_text_clear(struct kb_text *t)
 void kb_text_free(struct kb_text *t)
 {
     free(t->data);
-    *t = (struct kb_text) { 0 };
+    *t = (struct kb_text){0};
 }
 
 char *kb_text_take(struct kb_text *t)
 {
     char *data = t->data ? t->data : kb_strdup("");
-    *t = (struct kb_text) { 0 };
+    *t = (struct kb_text){0};
     return data;
 }
 
@@ -144,7 +144,7 @@ void kb_clean(struct kb_text *out, const char *bytes, size_t n, bool ascii)
 
 char *kb_cleaned(const char *s)
 {
-    struct kb_text out = { 0 };
+    struct kb_text out = {0};
     for (const char *line = s; *line;) {
         size_t n = strcspn(line, "\n");
         kb_clean(&out, line, n, false);

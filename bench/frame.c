@@ -7,9 +7,9 @@
 
 struct kb_frame_reader {
     struct kb_text buffer;
-    size_t start;       // of what is not consumed
-    size_t scanned;     // no newline before this one
-    cJSON *head;        // read, its blob is still coming
+    size_t start;   // of what is not consumed
+    size_t scanned; // no newline before this one
+    cJSON *head;    // read, its blob is still coming
     size_t blob_size;
     struct kb_error broken;
     int is_broken;
@@ -19,7 +19,7 @@ void kb_frame_free(struct kb_frame *f)
 {
     cJSON_Delete(f->head);
     free(f->blob);
-    *f = (struct kb_frame) { 0 };
+    *f = (struct kb_frame){0};
 }
 
 const char *kb_frame_type(const struct kb_frame *f)
@@ -109,7 +109,7 @@ int kb_frame_reader_next(struct kb_frame_reader *r, struct kb_frame *f, struct k
     }
     if (r->buffer.size - r->start < r->blob_size)
         return 0;
-    *f = (struct kb_frame) { .head = r->head, .blob_size = r->blob_size };
+    *f = (struct kb_frame){.head = r->head, .blob_size = r->blob_size};
     if (r->blob_size) {
         f->blob = kb_alloc(r->blob_size + 1);
         memcpy(f->blob, r->buffer.data + r->start, r->blob_size);

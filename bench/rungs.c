@@ -3,17 +3,17 @@
 #include <string.h>
 
 const struct kb_rung_info kb_rungs[KB_RUNGS] = {
-    [KB_RUNG_SCAN] = { "scan", KB_WORKER_COMPILE, 5000, "bytes, encoding, entry points" },
+    [KB_RUNG_SCAN] = {"scan", KB_WORKER_COMPILE, 5000, "bytes, encoding, entry points"},
     // A long compile is no fault: it is shown with its seconds, and a newer save cancels it.
-    [KB_RUNG_COMPILE] = { "compile", KB_WORKER_COMPILE, 3600000, "NVRTC's log, registers, spills" },
-    [KB_RUNG_CHECK] = { "check", KB_WORKER_RUN, 10000, "launch limits, arguments, shared memory, occupancy" },
-    [KB_RUNG_RUN] = { "run", KB_WORKER_RUN, 20000, "poisoned outputs, guard zones, everything written" },
-    [KB_RUNG_VERIFY] = { "verify", KB_WORKER_RUN, 60000, "every case against the reference in double precision" },
-    [KB_RUNG_TIME] = { "time", KB_WORKER_RUN, 20000, "cold and warm, median with its interval" },
+    [KB_RUNG_COMPILE] = {"compile", KB_WORKER_COMPILE, 3600000, "NVRTC's log, registers, spills"},
+    [KB_RUNG_CHECK] = {"check", KB_WORKER_RUN, 10000, "launch limits, arguments, shared memory, occupancy"},
+    [KB_RUNG_RUN] = {"run", KB_WORKER_RUN, 20000, "poisoned outputs, guard zones, everything written"},
+    [KB_RUNG_VERIFY] = {"verify", KB_WORKER_RUN, 60000, "every case against the reference in double precision"},
+    [KB_RUNG_TIME] = {"time", KB_WORKER_RUN, 20000, "cold and warm, median with its interval"},
 };
 
-static const char *const statuses[KB_STATUSES] = { "", "running", "pass", "fail", "skip", "na" };
-static const char *const roles[KB_WORKER_ROLES] = { "compile", "run" };
+static const char *const statuses[KB_STATUSES] = {"", "running", "pass", "fail", "skip", "na"};
+static const char *const roles[KB_WORKER_ROLES] = {"compile", "run"};
 
 int kb_rung_parse(const char *name)
 {

@@ -79,7 +79,7 @@ struct kb_model_version *kb_model_current(const struct kb_model *, int variant);
 struct kb_model_version *kb_model_version(const struct kb_model *, int variant, int number); // NULL if unknown
 // The newest version of the variant that passed every rung; NULL if none.
 struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant);
-const cJSON *kb_model_timing(const struct kb_model *, int variant, const struct kb_model_version *, int case_index);
+const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
 // {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
 const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
 // The --once --json document (docs/once.schema.json); owned by the caller.

@@ -1,0 +1,492 @@
+#include "loop/model.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_text(char **slot, const char *value)
+{
+    char *copy = kb_strdup(value);
+    free(*slot);
+    *slot = copy;
+}
+
+static void keep(cJSON **slot, const cJSON *event)
+{
+    cJSON *copy = event ? cJSON_Duplicate(event, true) : NULL;
+    cJSON_Delete(*slot);
+    *slot = copy;
+}
+
+void kb_model_init(struct kb_model *m)
+{
+    *m = (struct kb_model){.headline = 0};
+}
+
+static void free_case(struct kb_model_case *c)
+{
+    cJSON_Delete(c->run);
+    cJSON_Delete(c->verify);
+    cJSON_Delete(c->timing);
+    cJSON_Delete(c->versus);
+    cJSON_Delete(c->facts);
+    *c = (struct kb_model_case){0};
+}
+
+static void clear_results(struct kb_model_version *v, int cases)
+{
+    for (int i = 0; v->cases && i < cases; i++)
+        free_case(&v->cases[i]);
+    for (int i = 0; i < KB_RUNGS; i++) {
+        free(v->rungs[i].reason);
+        v->rungs[i] = (struct kb_rung_state){.ms = NAN};
+    }
+    cJSON_Delete(v->goal);
+    v->goal = NULL;
+    v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
+    v->impossible = false;
+}
+
+static void free_version(struct kb_model_version *v, int cases)
+{
+    clear_results(v, cases);
+    free(v->cases);
+    free(v->key);
+    free(v->failed_rung);
+    free(v->git);
+    free(v->source_hash);
+    cJSON_Delete(v->scan);
+    cJSON_Delete(v->errors);
+    cJSON_Delete(v->resources);
+}
+
+static void free_variant(struct kb_model_variant *v, int cases)
+{
+    for (int i = 0; i < v->version_count; i++)
+        free_version(&v->versions[i], cases);
+    free(v->versions);
+    free(v->name);
+    free(v->kind);
+    free(v->source);
+    free(v->kernel);
+    free(v->file_state);
+    free(v->file_reason);
+}
+
+static void free_log_line(struct kb_log_line *l)
+{
+    free(l->source);
+    free(l->variant);
+    free(l->text);
+}
+
+void kb_model_free(struct kb_model *m)
+{
+    for (int i = 0; i < m->variant_count; i++)
+        free_variant(&m->variants[i], m->case_count);
+    free(m->variants);
+    cJSON_Delete(m->session);
+    cJSON_Delete(m->device);
+    cJSON_Delete(m->roofs);
+    cJSON_Delete(m->watch);
+    for (int i = 0; i < KB_WORKER_ROLES; i++) {
+        cJSON_Delete(m->libs[i]);
+        free(m->workers[i].state);
+        free(m->workers[i].reason);
+    }
+    for (int i = 0; i < m->log_count; i++)
+        free_log_line(&m->log[i]);
+    free(m->log);
+    free(m->bench_name);
+    free(m->bench_error);
+    free(m->pin_variant);
+    free(m->status_text);
+    free(m->status_level);
+    free(m->status_remedy);
+    kb_model_init(m);
+}
+
+int kb_model_variant_index(const struct kb_model *m, const char *name)
+{
+    for (int i = 0; name && i < m->variant_count; i++)
+        if (!strcmp(m->variants[i].name, name))
+            return i;
+    return -1;
+}
+
+static struct kb_model_version *add_version(struct kb_model *m, struct kb_model_variant *variant, const char *key)
+{
+    KB_GROW(variant->versions, variant->version_count, variant->version_capacity);
+    struct kb_model_version *v = &variant->versions[variant->version_count++];
+    *v = (struct kb_model_version){.key = kb_strdup(key),
+                                   .status = KB_STATUS_RUNNING,
+                                   .cases = kb_alloc(sizeof *v->cases * (size_t)(m->case_count + 1)),
+                                   .started_ms = m->now_ms,
+                                   .done_ms = -1};
+    clear_results(v, m->case_count);
+    return v;
+}
+
+// Which version an event is about: by number where it has one, else the newest (unfinished) one.
+static struct kb_model_version *event_version(struct kb_model *m, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+    if (i < 0)
+        return NULL;
+    struct kb_model_variant *variant = &m->variants[i];
+    int number = (int)kb_json_int(event, "version", 0);
+    for (int k = variant->version_count - 1; number > 0 && k >= 0; k--)
+        if (variant->versions[k].number == number)
+            return &variant->versions[k];
+    return variant->version_count ? &variant->versions[variant->version_count - 1] : NULL;
+}
+
+static struct kb_model_variant take_variant(struct kb_model *old, const cJSON *item)
+{
+    struct kb_model_variant v = {.name = kb_strdup(kb_json_text(item, "name", "?"))};
+    int same = old ? kb_model_variant_index(old, v.name) : -1;
+    if (same >= 0) { // its versions live on
+        struct kb_model_variant *o = &old->variants[same];
+        v.versions = o->versions;
+        v.version_count = o->version_count;
+        v.version_capacity = o->version_capacity;
+        o->versions = NULL;
+        o->version_count = o->version_capacity = 0;
+    }
+    v.kind = kb_strdup(kb_json_text(item, "kind", "cuda"));
+    v.source = kb_strdup(kb_json_text(item, "source", ""));
+    v.kernel = kb_strdup(kb_json_text(item, "kernel", ""));
+    return v;
+}
+
+static void resize_cases(struct kb_model_variant *variant, int before, int after)
+{
+    for (int k = 0; k < variant->version_count; k++) {
+        struct kb_model_version *v = &variant->versions[k];
+        for (int i = 0; i < before; i++) // results of another contract say nothing under this one
+            free_case(&v->cases[i]);
+        free(v->cases);
+        v->cases = kb_alloc(sizeof *v->cases * (size_t)(after + 1));
+    }
+}
+
+static void apply_session(struct kb_model *m, const cJSON *event)
+{
+    const cJSON *error = kb_json_get(event, "error");
+    set_text(&m->bench_error, error ? kb_json_text(error, "text", "?") : NULL);
+    if (error)
+        return;
+    const cJSON *list = kb_json_get(event, "variants");
+    int count = cJSON_GetArraySize(list), cases = cJSON_GetArraySize(kb_json_get(event, "cases"));
+    char *focus =
+        m->variant_count ? kb_strdup(m->variants[m->focus].name) : kb_strdup(kb_json_text(event, "focus", NULL));
+    struct kb_model_variant *variants = kb_alloc(sizeof *variants * (size_t)(count + 1));
+    for (int i = 0; i < count; i++)
+        variants[i] = take_variant(m, cJSON_GetArrayItem(list, i));
+    for (int i = 0; i < m->variant_count; i++)
+        free_variant(&m->variants[i], m->case_count);
+    free(m->variants);
+    m->variants = variants;
+    m->variant_count = count;
+    for (int i = 0; i < count; i++)
+        resize_cases(&variants[i], m->case_count, cases);
+    m->case_count = cases;
+    m->headline = (int)kb_json_int(event, "headline", 0);
+    keep(&m->session, event);
+    set_text(&m->bench_name, kb_json_text(kb_json_get(event, "bench"), "name", "?"));
+    int index = kb_model_variant_index(m, focus);
+    m->focus = index < 0 ? 0 : index;
+    free(focus);
+}
+
+static struct kb_model_version *by_key(struct kb_model_variant *variant, const char *key)
+{
+    for (int k = variant->version_count - 1; key && k >= 0; k--)
+        if (!strcmp(variant->versions[k].key, key))
+            return &variant->versions[k];
+    return NULL;
+}
+
+// The newest version stands last: one that comes back (undo) moves there.
+static struct kb_model_version *to_end(struct kb_model_variant *variant, struct kb_model_version *v)
+{
+    struct kb_model_version moved = *v, *last = &variant->versions[variant->version_count - 1];
+    memmove(v, v + 1, (size_t)(last - v) * sizeof *v);
+    *last = moved;
+    return last;
+}
+
+static void apply_build(struct kb_model *m, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+    if (i < 0)
+        return;
+    struct kb_model_variant *variant = &m->variants[i];
+    const char *state = kb_json_text(event, "state", ""), *key = kb_json_text(event, "key", "");
+    struct kb_model_version *v = by_key(variant, key);
+    if (!strcmp(state, "started")) {
+        v = v ? to_end(variant, v) : add_version(m, variant, key);
+        v->superseded = false;
+        v->started_ms = m->now_ms;
+    } else if (v && !strcmp(state, "superseded")) {
+        v->superseded = true;
+    } else if (v && !strcmp(state, "final")) {
+        v->number = (int)kb_json_int(event, "version", 0);
+        v->known = kb_json_bool(event, "known", false);
+        set_text(&v->git, kb_json_text(event, "git", NULL));
+        set_text(&v->source_hash, kb_json_text(event, "source_hash", NULL));
+        set_text(&variant->file_state, NULL);
+    }
+}
+
+static void apply_rung(struct kb_model *m, const cJSON *event)
+{
+    struct kb_model_version *v = event_version(m, event);
+    int rung = kb_rung_parse(kb_json_text(event, "rung", "")),
+        status = kb_status_parse(kb_json_text(event, "status", "?"));
+    if (!v || rung < 0 || status < 0)
+        return;
+    struct kb_rung_state *state = &v->rungs[rung];
+    if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
+        for (int i = rung; i < KB_RUNGS; i++) {
+            set_text(&v->rungs[i].reason, NULL);
+            v->rungs[i] = (struct kb_rung_state){.ms = NAN};
+        }
+        state->since_ms = m->now_ms;
+        v->status = KB_STATUS_RUNNING;
+        v->done_ms = -1;
+        set_text(&v->failed_rung, NULL);
+    }
+    state->status = (enum kb_status)status;
+    state->ms = kb_json_number(event, "ms", NAN);
+    set_text(&state->reason, kb_json_text(event, "reason", NULL));
+}
+
+static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
+{
+    struct kb_model_version *v = event_version(m, event);
+    int index = (int)kb_json_int(event, "case", -1);
+    if (!v || index < 0 || index >= m->case_count)
+        return;
+    struct kb_model_case *c = &v->cases[index];
+    if (!strcmp(type, "timing"))
+        keep(&c->timing, event);
+    else if (!strcmp(type, "versus"))
+        keep(&c->versus, event);
+    else if (!strcmp(type, "facts"))
+        keep(&c->facts, event);
+    else if (!strcmp(kb_json_text(event, "rung", ""), "run"))
+        keep(&c->run, event);
+    else
+        keep(&c->verify, event);
+    if (strcmp(type, "timing") || index != m->headline)
+        return;
+    const cJSON *cold = kb_json_get(event, "cold"), *warm = kb_json_get(event, "warm");
+    v->impossible = kb_json_bool(kb_json_get(event, "roofline"), "impossible", false);
+    v->cold_us = v->impossible ? NAN : kb_json_number(cold, "median_us", NAN);
+    v->warm_us = kb_json_number(warm, "median_us", NAN);
+}
+
+static void apply_done(struct kb_model *m, const cJSON *event)
+{
+    struct kb_model_version *v = event_version(m, event);
+    int status = kb_status_parse(kb_json_text(event, "status", "?"));
+    if (!v || status < 0)
+        return;
+    v->status = (enum kb_status)status;
+    v->done_ms = m->now_ms;
+    v->first_verdict_ms = kb_json_number(event, "first_verdict_ms", v->first_verdict_ms);
+    set_text(&v->failed_rung, kb_json_text(event, "rung", NULL));
+    if (v->status == KB_STATUS_FAIL) // a wrong version has no speed
+        v->cold_us = v->warm_us = NAN;
+}
+
+static void apply_worker(struct kb_model *m, const cJSON *event)
+{
+    for (int i = 0; i < KB_WORKER_ROLES; i++) {
+        if (strcmp(kb_worker_role_name((enum kb_worker_role)i), kb_json_text(event, "role", "")))
+            continue;
+        set_text(&m->workers[i].state, kb_json_text(event, "state", "?"));
+        set_text(&m->workers[i].reason, kb_json_text(event, "reason", NULL));
+        m->workers[i].pid = kb_json_int(event, "pid", 0);
+    }
+}
+
+static void apply_libs(struct kb_model *m, const cJSON *event)
+{
+    for (int i = 0; i < KB_WORKER_ROLES; i++)
+        if (!strcmp(kb_worker_role_name((enum kb_worker_role)i), kb_json_text(event, "role", "")))
+            keep(&m->libs[i], event);
+}
+
+static void add_log_line(struct kb_model *m, const cJSON *event, const char *text, size_t n)
+{
+    if (!m->log)
+        m->log = kb_alloc(sizeof *m->log * KB_LOG_MOST);
+    int at = (m->log_start + m->log_count) % KB_LOG_MOST;
+    if (m->log_count == KB_LOG_MOST) {
+        free_log_line(&m->log[at]);
+        m->log_start = (m->log_start + 1) % KB_LOG_MOST;
+        m->log_dropped++;
+    } else {
+        m->log_count++;
+    }
+    struct kb_text clean = {0};
+    kb_clean(&clean, text, n, false);
+    m->log[at] = (struct kb_log_line){.source = kb_strdup(kb_json_text(event, "source", "")),
+                                      .variant = kb_strdup(kb_json_text(event, "variant", NULL)),
+                                      .text = kb_text_take(&clean),
+                                      .t_ms = m->now_ms};
+}
+
+static void apply_log(struct kb_model *m, const cJSON *event)
+{
+    m->log_dropped += kb_json_int(event, "dropped", 0);
+    for (const char *line = kb_json_text(event, "text", ""); *line;) {
+        size_t n = strcspn(line, "\n");
+        add_log_line(m, event, line, n);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static void apply_file(struct kb_model *m, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+    if (i < 0)
+        return;
+    const char *state = kb_json_text(event, "state", "");
+    bool bad = !strcmp(state, "missing") || !strcmp(state, "unreadable");
+    set_text(&m->variants[i].file_state, bad ? state : NULL);
+    set_text(&m->variants[i].file_reason, bad ? kb_json_text(event, "reason", NULL) : NULL);
+}
+
+static void apply_small(struct kb_model *m, const cJSON *event, const char *type)
+{
+    struct kb_model_version *v;
+    if (!strcmp(type, "device")) {
+        keep(&m->device, event);
+    } else if (!strcmp(type, "roofs")) {
+        keep(&m->roofs, event);
+    } else if (!strcmp(type, "watch")) {
+        keep(&m->watch, event);
+    } else if (!strcmp(type, "pin")) {
+        set_text(&m->pin_variant, kb_json_text(event, "variant", NULL));
+        m->pin_version = (int)kb_json_int(event, "version", 0);
+    } else if (!strcmp(type, "focus")) {
+        int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+        m->focus = i < 0 ? m->focus : i;
+    } else if (!strcmp(type, "pause")) {
+        m->paused = kb_json_bool(event, "paused", false);
+    } else if (!strcmp(type, "status")) {
+        set_text(&m->status_text, kb_json_text(event, "text", NULL));
+        set_text(&m->status_level, kb_json_text(event, "level", "info"));
+        set_text(&m->status_remedy, kb_json_text(event, "remedy", NULL));
+    } else if (!strcmp(type, "end")) {
+        m->ended = true;
+    } else if ((v = event_version(m, event))) {
+        cJSON **slot = !strcmp(type, "scan")        ? &v->scan
+                       : !strcmp(type, "errors")    ? &v->errors
+                       : !strcmp(type, "resources") ? &v->resources
+                       : !strcmp(type, "goal")      ? &v->goal
+                                                    : NULL;
+        if (slot)
+            keep(slot, event);
+    }
+}
+
+int kb_model_apply(struct kb_model *m, const cJSON *event)
+{
+    const char *type = kb_json_text(event, "type", NULL);
+    if (!type)
+        return -1;
+    m->now_ms = kb_json_int(event, "t_ms", m->now_ms);
+    m->changes++;
+    if (!strcmp(type, "session") || !strcmp(type, "bench"))
+        apply_session(m, event);
+    else if (!strcmp(type, "build"))
+        apply_build(m, event);
+    else if (!strcmp(type, "rung"))
+        apply_rung(m, event);
+    else if (!strcmp(type, "case") || !strcmp(type, "timing") || !strcmp(type, "versus") || !strcmp(type, "facts"))
+        apply_case(m, event, type);
+    else if (!strcmp(type, "done"))
+        apply_done(m, event);
+    else if (!strcmp(type, "worker"))
+        apply_worker(m, event);
+    else if (!strcmp(type, "libs"))
+        apply_libs(m, event);
+    else if (!strcmp(type, "log"))
+        apply_log(m, event);
+    else if (!strcmp(type, "file"))
+        apply_file(m, event);
+    else
+        apply_small(m, event, type);
+    return 0;
+}
+
+const struct kb_log_line *kb_model_log(const struct kb_model *m, int index)
+{
+    return index >= 0 && index < m->log_count ? &m->log[(m->log_start + index) % KB_LOG_MOST] : NULL;
+}
+
+struct kb_model_version *kb_model_current(const struct kb_model *m, int variant)
+{
+    if (variant < 0 || variant >= m->variant_count)
+        return NULL;
+    struct kb_model_variant *v = &m->variants[variant];
+    for (int k = v->version_count - 1; k >= 0; k--)
+        if (!v->versions[k].superseded)
+            return &v->versions[k];
+    return NULL;
+}
+
+struct kb_model_version *kb_model_version(const struct kb_model *m, int variant, int number)
+{
+    if (variant < 0 || variant >= m->variant_count)
+        return NULL;
+    struct kb_model_variant *v = &m->variants[variant];
+    for (int k = v->version_count - 1; k >= 0; k--)
+        if (v->versions[k].number == number && number > 0)
+            return &v->versions[k];
+    return NULL;
+}
+
+struct kb_model_version *kb_model_last_good(const struct kb_model *m, int variant)
+{
+    if (variant < 0 || variant >= m->variant_count)
+        return NULL;
+    struct kb_model_variant *v = &m->variants[variant];
+    for (int k = v->version_count - 1; k >= 0; k--)
+        if (v->versions[k].status == KB_STATUS_PASS && !v->versions[k].superseded)
+            return &v->versions[k];
+    return NULL;
+}
+
+const cJSON *kb_model_timing(const struct kb_model *m, const struct kb_model_version *v, int case_index)
+{
+    return v && case_index >= 0 && case_index < m->case_count ? v->cases[case_index].timing : NULL;
+}
+
+const cJSON *kb_model_worst_metrics(const struct kb_model_version *v, int case_index, const cJSON **output)
+{
+    const cJSON *worst = NULL, *best_output = NULL, *item;
+    const cJSON *event = v->cases[case_index].verify ? v->cases[case_index].verify : v->cases[case_index].run;
+    double most = -1, error = -1;
+    cJSON_ArrayForEach(item, kb_json_get(event, "outputs"))
+    {
+        const cJSON *metrics = kb_json_get(item, "metrics");
+        double mismatches = kb_json_number(metrics, "mismatches", 0), scaled = kb_json_number(metrics, "scaled", 0);
+        if (metrics && (mismatches > most || (mismatches == most && scaled > error))) {
+            worst = metrics;
+            best_output = item;
+            most = mismatches;
+            error = scaled;
+        }
+    }
+    if (output)
+        *output = best_output;
+    return worst;
+}
