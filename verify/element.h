@@ -1,0 +1,670 @@
+// Per-element functions shared by our kernels (element.cu, through NVRTC) and by C loops (ops.c): random numbers,
+// conversions, poison, comparison. Bit-identical on both: integers, and double arithmetic by single, exactly rounded
+// operations (no library functions, no contraction).
+#ifndef KB_VERIFY_ELEMENT_H
+#define KB_VERIFY_ELEMENT_H
+
+typedef unsigned long long kbe_u64;
+typedef long long kbe_i64;
+typedef unsigned int kbe_u32;
+
+// The values of enum kb_dtype and enum kb_fill_kind (bench/), which NVRTC does not see; ops.c asserts that they agree.
+enum { KBE_F64, KBE_F32, KBE_TF32, KBE_F16, KBE_BF16, KBE_E4M3, KBE_E5M2, KBE_I8, KBE_U8, KBE_I32, KBE_I64 };
+enum {
+    KBE_NORMAL,
+    KBE_UNIFORM,
+    KBE_LOGNORMAL,
+    KBE_INTEGERS,
+    KBE_CONSTANT,
+    KBE_ZEROS,
+    KBE_CANCELLATION,
+    KBE_NEG_INF_ROWS,
+    KBE_DENORMALS
+};
+
+#ifdef __CUDACC__
+#define KBE_FN static __device__ __forceinline__
+#define KBE_ADD(a, b) __dadd_rn(a, b)
+#define KBE_MUL(a, b) __dmul_rn(a, b)
+#define KBE_DIV(a, b) __ddiv_rn(a, b)
+#define KBE_SQRT(a) __dsqrt_rn(a)
+KBE_FN kbe_u64 kbe_bits(double v)
+{
+    return (kbe_u64)__double_as_longlong(v);
+}
+KBE_FN double kbe_from_bits(kbe_u64 b)
+{
+    return __longlong_as_double((kbe_i64)b);
+}
+KBE_FN kbe_u32 kbe_bits32(float v)
+{
+    return __float_as_uint(v);
+}
+KBE_FN float kbe_from_bits32(kbe_u32 b)
+{
+    return __uint_as_float(b);
+}
+#else
+#define KBE_FN static inline __attribute__((unused))
+#define KBE_ADD(a, b) ((a) + (b))
+#define KBE_MUL(a, b) ((a) * (b))
+#define KBE_DIV(a, b) ((a) / (b))
+#define KBE_SQRT(a) __builtin_sqrt(a)
+KBE_FN kbe_u64 kbe_bits(double v)
+{
+    kbe_u64 b;
+    __builtin_memcpy(&b, &v, 8);
+    return b;
+}
+KBE_FN double kbe_from_bits(kbe_u64 b)
+{
+    double v;
+    __builtin_memcpy(&v, &b, 8);
+    return v;
+}
+KBE_FN kbe_u32 kbe_bits32(float v)
+{
+    kbe_u32 b;
+    __builtin_memcpy(&b, &v, 4);
+    return b;
+}
+KBE_FN float kbe_from_bits32(kbe_u32 b)
+{
+    float v;
+    __builtin_memcpy(&v, &b, 4);
+    return v;
+}
+#endif
+
+#define KBE_INF_BITS 0x7ff0000000000000ull
+#define KBE_NO_INDEX 0xffffffffffffffffull
+
+KBE_FN int kbe_finite(double v)
+{
+    return (kbe_bits(v) & KBE_INF_BITS) != KBE_INF_BITS;
+}
+KBE_FN int kbe_is_nan(double v)
+{
+    return (kbe_bits(v) & ~(1ull << 63)) > KBE_INF_BITS;
+}
+KBE_FN double kbe_abs(double v)
+{
+    return kbe_from_bits(kbe_bits(v) & ~(1ull << 63));
+}
+KBE_FN double kbe_max(double a, double b)
+{
+    return a < b ? b : a;
+}
+KBE_FN double kbe_min(double a, double b)
+{
+    return b < a ? b : a;
+}
+KBE_FN kbe_u64 kbe_umax(kbe_u64 a, kbe_u64 b)
+{
+    return a < b ? b : a;
+}
+KBE_FN kbe_u64 kbe_umin(kbe_u64 a, kbe_u64 b)
+{
+    return b < a ? b : a;
+}
+KBE_FN int kbe_is_float_type(int dtype)
+{
+    return dtype <= KBE_E5M2;
+}
+KBE_FN int kbe_size(int dtype)
+{
+    switch (dtype) {
+    case KBE_F64:
+    case KBE_I64:
+        return 8;
+    case KBE_F32:
+    case KBE_TF32:
+    case KBE_I32:
+        return 4;
+    case KBE_F16:
+    case KBE_BF16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+// ---- random numbers: a counter through the finalizer of SplitMix64 (Steele, Lea, Flood 2014) ----
+
+KBE_FN kbe_u64 kbe_mix(kbe_u64 z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+KBE_FN kbe_u64 kbe_random(kbe_u64 key, kbe_u64 counter)
+{
+    return kbe_mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
+}
+// (0, 1), symmetric about 1/2: the middle of one of 2^52 equal cells.
+KBE_FN double kbe_unit(kbe_u64 random)
+{
+    return KBE_MUL(KBE_ADD((double)(random >> 12), 0.5), 0x1p-52);
+}
+
+// Natural logarithm of a normal number: 2 atanh((m-1)/(m+1)) with m in [sqrt(1/2), sqrt(2)), within 2 ULP.
+KBE_FN double kbe_log(double x)
+{
+    kbe_u64 b = kbe_bits(x);
+    int e = (int)(b >> 52) - 1023;
+    double m = kbe_from_bits((b & 0x000fffffffffffffull) | 0x3ff0000000000000ull);
+    if (m > 1.4142135623730951) {
+        m = KBE_MUL(m, 0.5);
+        e++;
+    }
+    double s = KBE_DIV(KBE_ADD(m, -1.0), KBE_ADD(m, 1.0)), q = KBE_MUL(s, s), sum = 1.0 / 25;
+    for (int k = 23; k >= 1; k -= 2)
+        sum = KBE_ADD(KBE_MUL(sum, q), KBE_DIV(1.0, (double)k));
+    return KBE_ADD(KBE_MUL((double)e, 0.6931471805599453), KBE_MUL(KBE_MUL(2.0, s), sum));
+}
+// exp for |x| < 700: powers of two outside, a Taylor sum for |r| <= ln(2)/2 inside.
+KBE_FN double kbe_exp(double x)
+{
+    x = kbe_max(kbe_min(x, 700.0), -700.0);
+    double scaled = KBE_MUL(x, 1.4426950408889634);
+    int n = (int)KBE_ADD(scaled, scaled < 0 ? -0.5 : 0.5);
+    double r =
+        KBE_ADD(KBE_ADD(x, KBE_MUL((double)-n, 0.6931471803691238)), KBE_MUL((double)-n, 1.9082149292705877e-10));
+    double sum = 1.0;
+    for (int k = 14; k >= 1; k--)
+        sum = KBE_ADD(1.0, KBE_DIV(KBE_MUL(sum, r), (double)k));
+    return KBE_MUL(sum, kbe_from_bits((kbe_u64)(n + 1023) << 52));
+}
+
+KBE_FN double kbe_ratio(double x, double n7, double n6, double n5, double n4, double n3, double n2, double n1,
+                        double n0, double d7, double d6, double d5, double d4, double d3, double d2, double d1)
+{
+#define KBE_STEP(s, c) KBE_ADD(KBE_MUL(s, x), c)
+    double n = KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(n7, n6), n5), n4), n3), n2), n1), n0);
+    double d = KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(KBE_STEP(d7, d6), d5), d4), d3), d2), d1), 1.0);
+#undef KBE_STEP
+    return KBE_DIV(n, d);
+}
+// Quantile of the standard normal: algorithm AS 241, PPND16 (Wichura 1988), relative accuracy about 1e-16.
+KBE_FN double kbe_normal(double p)
+{
+    double q = KBE_ADD(p, -0.5);
+    if (kbe_abs(q) <= 0.425)
+        return KBE_MUL(q, kbe_ratio(KBE_ADD(0.180625, -KBE_MUL(q, q)), 2509.0809287301226727, 33430.575583588128105,
+                                    67265.770927008700853, 45921.953931549871457, 13731.693765509461125,
+                                    1971.5909503065514427, 133.14166789178437745, 3.387132872796366608,
+                                    5226.495278852854561, 28729.085735721942674, 39307.89580009271061,
+                                    21213.794301586595867, 5394.1960214247511077, 687.1870074920579083,
+                                    42.313330701600911252));
+    double r = KBE_SQRT(-kbe_log(q < 0 ? p : KBE_ADD(1.0, -p))), z;
+    if (r <= 5.0)
+        z = kbe_ratio(KBE_ADD(r, -1.6), 7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177,
+                      1.27045825245236838258, 3.64784832476320460504, 5.7694972214606914055, 4.6303378461565452959,
+                      1.42343711074968357734, 1.05075007164441684324e-9, 5.475938084995344946e-4,
+                      0.0151986665636164571966, 0.14810397642748007459, 0.68976733498510000455, 1.6763848301838038494,
+                      2.05319162663775882187);
+    else
+        z = kbe_ratio(KBE_ADD(r, -5.0), 2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386,
+                      0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358, 5.4637849111641143699,
+                      6.6579046435011037772, 2.04426310338993978564e-15, 1.4215117583164458887e-7,
+                      1.8463183175100546818e-5, 7.868691311456132591e-4, 0.0148753612908506148525,
+                      0.13692988092273580531, 0.59983220655588793769);
+    return q < 0 ? -z : z;
+}
+
+// ---- conversions ----
+
+// exponent bits, fraction bits; e4m3 has no infinity: 0x7f is its NaN, 0x7e its largest number (448)
+KBE_FN int kbe_fraction_bits(int dtype)
+{
+    switch (dtype) {
+    case KBE_F64:
+        return 52;
+    case KBE_F32:
+        return 23;
+    case KBE_TF32:
+    case KBE_F16:
+        return 10;
+    case KBE_BF16:
+        return 7;
+    case KBE_E4M3:
+        return 3;
+    case KBE_E5M2:
+        return 2;
+    default:
+        return 0;
+    }
+}
+KBE_FN int kbe_exponent_bits(int dtype)
+{
+    switch (dtype) {
+    case KBE_F64:
+        return 11;
+    case KBE_F32:
+    case KBE_TF32:
+    case KBE_BF16:
+        return 8;
+    case KBE_F16:
+    case KBE_E5M2:
+        return 5;
+    case KBE_E4M3:
+        return 4;
+    default:
+        return 0;
+    }
+}
+// To a format narrower than double, to nearest, ties to even. Overflow gives infinity (e4m3: its largest number).
+KBE_FN kbe_u64 kbe_narrow(double v, int ebits, int mbits, int no_inf)
+{
+    kbe_u64 b = kbe_bits(v), mag = b & ~(1ull << 63), sign = (b >> 63) << (ebits + mbits);
+    kbe_u64 inf = ((1ull << ebits) - 1) << mbits, top = no_inf ? (inf | ((1ull << mbits) - 2)) : inf;
+    if (mag > KBE_INF_BITS)
+        return sign | inf | (no_inf ? (1ull << mbits) - 1 : 1ull << (mbits - 1));
+    int e = (int)(mag >> 52) - 1023, lowest = 2 - (1 << (ebits - 1)), shift = 52 - mbits;
+    if (e == -1023) // zero, or a subnormal double: far below half of any such format's smallest number
+        return sign;
+    if (e < lowest)
+        shift += lowest - e;
+    if (shift > 54)
+        return sign;
+    kbe_u64 m = (mag & 0x000fffffffffffffull) | (1ull << 52), q = m >> shift, rest = m & ((1ull << shift) - 1);
+    kbe_u64 half = 1ull << (shift - 1);
+    if (rest > half || (rest == half && (q & 1)))
+        q++;
+    kbe_u64 code = e >= lowest ? q + ((kbe_u64)(e - lowest) << mbits) : q;
+    return sign | (code > top ? top : code);
+}
+KBE_FN double kbe_wide(kbe_u64 code, int ebits, int mbits, int no_inf)
+{
+    kbe_u64 m = code & ((1ull << mbits) - 1), e = (code >> mbits) & ((1ull << ebits) - 1);
+    kbe_u64 sign = (code >> (ebits + mbits)) << 63;
+    int bias = (1 << (ebits - 1)) - 1;
+    if (e == (1ull << ebits) - 1 && !no_inf)
+        return kbe_from_bits(sign | KBE_INF_BITS | (m << (52 - mbits)));
+    if (no_inf && (code & ((1ull << (ebits + mbits)) - 1)) == (1ull << (ebits + mbits)) - 1)
+        return kbe_from_bits(sign | KBE_INF_BITS | 1ull << 51);
+    if (e)
+        return kbe_from_bits(sign | ((e + 1023 - (kbe_u64)bias) << 52) | (m << (52 - mbits)));
+    double v = KBE_MUL((double)m, kbe_from_bits((kbe_u64)(1 - bias - mbits + 1023) << 52));
+    return sign ? -v : v;
+}
+
+KBE_FN kbe_i64 kbe_to_integer(double v, double low, double high) // nearest, ties to even; NaN: 0
+{
+    if (kbe_is_nan(v))
+        return 0;
+    if (v >= high)
+        return high >= 9223372036854775807.0 ? 0x7fffffffffffffffll : (kbe_i64)high;
+    if (v <= low)
+        return (kbe_i64)low;
+    if (kbe_abs(v) >= 4503599627370496.0)
+        return (kbe_i64)v;
+    kbe_i64 down = (kbe_i64)v;
+    double rest = KBE_ADD(v, -(double)down); // exact
+    if (rest > 0.5 || (rest == 0.5 && (down & 1)))
+        return down + 1;
+    if (rest < -0.5 || (rest == -0.5 && (down & 1)))
+        return down - 1;
+    return down;
+}
+
+// The stored bits of an element: value to type, in the low bytes.
+KBE_FN kbe_u64 kbe_encode(int dtype, double v)
+{
+    switch (dtype) {
+    case KBE_F64:
+        return kbe_bits(v);
+    case KBE_F32:
+        return kbe_narrow(v, 8, 23, 0);
+    case KBE_TF32:
+        return kbe_narrow(v, 8, 10, 0) << 13;
+    case KBE_F16:
+        return kbe_narrow(v, 5, 10, 0);
+    case KBE_BF16:
+        return kbe_narrow(v, 8, 7, 0);
+    case KBE_E4M3:
+        return kbe_narrow(v, 4, 3, 1);
+    case KBE_E5M2:
+        return kbe_narrow(v, 5, 2, 0);
+    case KBE_I8:
+        return (kbe_u64)kbe_to_integer(v, -128.0, 127.0) & 0xff;
+    case KBE_U8:
+        return (kbe_u64)kbe_to_integer(v, 0.0, 255.0) & 0xff;
+    case KBE_I32:
+        return (kbe_u64)kbe_to_integer(v, -2147483648.0, 2147483647.0) & 0xffffffffull;
+    default:
+        return (kbe_u64)kbe_to_integer(v, -9223372036854775808.0, 9223372036854775807.0);
+    }
+}
+KBE_FN double kbe_decode(int dtype, kbe_u64 code)
+{
+    switch (dtype) {
+    case KBE_F64:
+        return kbe_from_bits(code);
+    case KBE_F32:
+    case KBE_TF32:
+        return kbe_wide(code, 8, 23, 0);
+    case KBE_F16:
+        return kbe_wide(code, 5, 10, 0);
+    case KBE_BF16:
+        return kbe_wide(code, 8, 7, 0);
+    case KBE_E4M3:
+        return kbe_wide(code, 4, 3, 1);
+    case KBE_E5M2:
+        return kbe_wide(code, 5, 2, 0);
+    case KBE_I8:
+        return (double)(signed char)(unsigned char)code;
+    case KBE_U8:
+        return (double)(unsigned char)code;
+    case KBE_I32:
+        return (double)(int)(kbe_u32)code;
+    default:
+        return (double)(kbe_i64)code;
+    }
+}
+KBE_FN kbe_u64 kbe_load(const void *p, int size, kbe_u64 i)
+{
+    switch (size) {
+    case 8:
+        return ((const kbe_u64 *)p)[i];
+    case 4:
+        return ((const kbe_u32 *)p)[i];
+    case 2:
+        return ((const unsigned short *)p)[i];
+    default:
+        return ((const unsigned char *)p)[i];
+    }
+}
+KBE_FN void kbe_store(void *p, int size, kbe_u64 i, kbe_u64 code)
+{
+    switch (size) {
+    case 8:
+        ((kbe_u64 *)p)[i] = code;
+        break;
+    case 4:
+        ((kbe_u32 *)p)[i] = (kbe_u32)code;
+        break;
+    case 2:
+        ((unsigned short *)p)[i] = (unsigned short)code;
+        break;
+    default:
+        ((unsigned char *)p)[i] = (unsigned char)code;
+    }
+}
+
+// ---- fills ----
+
+struct kbe_fill {
+    kbe_u64 key;   // from seed, set, case and argument
+    kbe_u64 inner; // length of the innermost dimension, at least 1
+    kbe_u64 rows;  // elements / inner
+    double a, b;   // low, high; or mean, std; or value
+    int kind, dtype;
+};
+
+KBE_FN kbe_u64 kbe_subnormal(int dtype, kbe_u64 h)
+{
+    if (!kbe_is_float_type(dtype))
+        return h & 1;
+    int m = kbe_fraction_bits(dtype), e = kbe_exponent_bits(dtype);
+    // three of four below the smallest normal number, one just above
+    kbe_u64 code = (h & ((1ull << m) - 1)) | ((h >> 60) == 0 || (h >> 60) == 5 || (h >> 60) > 13 ? 1ull << m : 0);
+    code |= ((h >> 59) & 1) << (m + e);
+    return dtype == KBE_TF32 ? code << 13 : code;
+}
+KBE_FN double kbe_fill_double(const struct kbe_fill *f, kbe_u64 i, kbe_u64 h)
+{
+    switch (f->kind) {
+    case KBE_UNIFORM:
+        return KBE_ADD(f->a, KBE_MUL(KBE_ADD(f->b, -f->a), kbe_unit(h)));
+    case KBE_LOGNORMAL:
+        return kbe_exp(KBE_ADD(f->a, KBE_MUL(f->b, kbe_normal(kbe_unit(h)))));
+    case KBE_CONSTANT:
+        return f->a;
+    case KBE_ZEROS:
+        return 0.0;
+    case KBE_INTEGERS:
+        return KBE_ADD(f->a, (double)(h % (kbe_u64)KBE_ADD(KBE_ADD(f->b, -f->a), 1.0)));
+    case KBE_CANCELLATION: { // neighbours of opposite sign and equal size, apart from 1/4096 of noise
+        double large = KBE_MUL(f->b, KBE_ADD(1.0, kbe_unit(kbe_random(~f->key, i >> 1))));
+        double noise = KBE_MUL(KBE_MUL(f->b, 0x1p-12), kbe_normal(kbe_unit(h)));
+        return KBE_ADD(f->a, KBE_ADD((i & 1) ? -large : large, noise));
+    }
+    case KBE_NEG_INF_ROWS: {
+        kbe_u64 row = i / f->inner;
+        int whole = f->rows > 1 && (row == 1 || (kbe_random(~f->key, row) & 15) == 0);
+        if (whole || (f->inner > 1 && (h & 0xf00) == 0 && (i % f->inner) != 0))
+            return kbe_from_bits(1ull << 63 | KBE_INF_BITS);
+        return KBE_ADD(f->a, KBE_MUL(f->b, kbe_normal(kbe_unit(h))));
+    }
+    default:
+        return KBE_ADD(f->a, KBE_MUL(f->b, kbe_normal(kbe_unit(h))));
+    }
+}
+KBE_FN kbe_u64 kbe_fill_code(const struct kbe_fill *f, kbe_u64 i)
+{
+    kbe_u64 h = kbe_random(f->key, i);
+    return f->kind == KBE_DENORMALS ? kbe_subnormal(f->dtype, h) : kbe_encode(f->dtype, kbe_fill_double(f, i, h));
+}
+
+// What an output holds before a run: NaN with a payload for floats. pattern: 0 or 1, for two runs.
+KBE_FN kbe_u64 kbe_poison(int dtype, int pattern)
+{
+    switch (dtype) {
+    case KBE_F64:
+        return pattern ? 0x7ffb3c3c3c3c3c3cull : 0x7ffa5a5a5a5a5a5aull;
+    case KBE_F32:
+    case KBE_TF32:
+        return pattern ? 0x7fe3c3c3u : 0x7fc5a5a5u;
+    case KBE_F16:
+        return pattern ? 0x7f3c : 0x7e5a;
+    case KBE_BF16:
+        return pattern ? 0x7fec : 0x7fda;
+    case KBE_E4M3:
+        return pattern ? 0xff : 0x7f;
+    case KBE_E5M2:
+        return pattern ? 0x7f : 0x7e;
+    case KBE_I8:
+    case KBE_U8:
+        return pattern ? 0x5a : 0xa5;
+    case KBE_I32:
+        return pattern ? 0x5a3c5a3cu : 0xa5c3a5c3u;
+    default:
+        return pattern ? 0x5a3c5a3c5a3c5a3cull : 0xa5c3a5c3a5c3a5c3ull;
+    }
+}
+KBE_FN unsigned char kbe_guard_byte(kbe_u64 key, kbe_u64 i)
+{
+    return (unsigned char)(kbe_random(key, i >> 3) >> ((i & 7) * 8));
+}
+// One term of the order-independent hash: the sum over all 8-byte words.
+KBE_FN kbe_u64 kbe_hash_term(kbe_u64 word, kbe_u64 index)
+{
+    return kbe_mix(kbe_mix(word + 0x9e3779b97f4a7c15ull) ^ kbe_random(0x6b62656e6368ull, index));
+}
+KBE_FN kbe_u64 kbe_hash_word(const unsigned char *p, kbe_u64 bytes, kbe_u64 index)
+{
+    if (index * 8 + 8 <= bytes)
+        return ((const kbe_u64 *)(const void *)p)[index];
+    kbe_u64 word = 0;
+    for (kbe_u64 k = index * 8; k < bytes; k++)
+        word |= (kbe_u64)p[k] << ((k & 7) * 8);
+    return word;
+}
+
+// ---- comparison ----
+
+struct kbe_rule { // an element is wrong where it exceeds one of these; infinity where there is no such bound
+    double max_abs, max_rel, max_ulp;
+    double scaled; // |out - ref| <= scaled * (|ref| + scale) + allowance
+    double allowance;
+    double fallback; // scale of groups whose own is 0
+    kbe_u64 group;   // elements a scale
+    int dtype;
+    int exact; // bits must equal those of the reference in the output's type
+};
+struct kbe_part {                              // partial or whole result; indices KBE_NO_INDEX where there is none
+    double max_abs, max_rel, max_scaled, peak; // peak: max |ref|
+    double sum_sq_err, sum_sq_ref, sum_sq_out, dot;
+    double ref_min, ref_max;
+    kbe_u64 max_ulp, mismatches;
+    kbe_u64 nonfinite;      // output non-finite where the reference is a number
+    kbe_u64 nonfinite_both; // non-finite in both and of the same kind
+    kbe_u64 finite;         // pairs of numbers: what the sums go over
+    kbe_u64 zero_ref;       // of these, the reference is 0 (max_rel leaves them out)
+    kbe_u64 inexact;        // bits differ from the reference rounded to the output's type
+    kbe_u64 first_bad;
+};
+KBE_FN void kbe_part_zero(struct kbe_part *p)
+{
+    p->max_abs = p->max_rel = p->max_scaled = p->peak = 0;
+    p->sum_sq_err = p->sum_sq_ref = p->sum_sq_out = p->dot = 0;
+    p->ref_min = kbe_from_bits(KBE_INF_BITS);
+    p->ref_max = -p->ref_min;
+    p->max_ulp = p->mismatches = p->nonfinite = p->nonfinite_both = p->finite = p->zero_ref = p->inexact = 0;
+    p->first_bad = KBE_NO_INDEX;
+}
+KBE_FN void kbe_part_merge(struct kbe_part *a, const struct kbe_part *b)
+{
+    a->max_abs = kbe_max(a->max_abs, b->max_abs);
+    a->max_rel = kbe_max(a->max_rel, b->max_rel);
+    a->max_scaled = kbe_max(a->max_scaled, b->max_scaled);
+    a->peak = kbe_max(a->peak, b->peak);
+    a->sum_sq_err = KBE_ADD(a->sum_sq_err, b->sum_sq_err);
+    a->sum_sq_ref = KBE_ADD(a->sum_sq_ref, b->sum_sq_ref);
+    a->sum_sq_out = KBE_ADD(a->sum_sq_out, b->sum_sq_out);
+    a->dot = KBE_ADD(a->dot, b->dot);
+    a->ref_min = kbe_min(a->ref_min, b->ref_min);
+    a->ref_max = kbe_max(a->ref_max, b->ref_max);
+    a->max_ulp = kbe_umax(a->max_ulp, b->max_ulp);
+    a->mismatches += b->mismatches;
+    a->nonfinite += b->nonfinite;
+    a->nonfinite_both += b->nonfinite_both;
+    a->finite += b->finite;
+    a->zero_ref += b->zero_ref;
+    a->inexact += b->inexact;
+    a->first_bad = kbe_umin(a->first_bad, b->first_bad);
+}
+
+// Position of a code on the type's own number line: neighbours differ by 1, +0 and -0 are one point.
+KBE_FN kbe_i64 kbe_ordered(int dtype, kbe_u64 code)
+{
+    if (dtype == KBE_TF32)
+        code >>= 13;
+    int width = kbe_exponent_bits(dtype) + kbe_fraction_bits(dtype);
+    kbe_i64 mag = (kbe_i64)(code & ((1ull << width) - 1));
+    return (code >> width) & 1 ? -mag : mag;
+}
+KBE_FN kbe_u64 kbe_ulp(int dtype, kbe_u64 a, kbe_u64 b)
+{
+    kbe_i64 x, y;
+    if (kbe_is_float_type(dtype)) {
+        x = kbe_ordered(dtype, a);
+        y = kbe_ordered(dtype, b);
+    } else {
+        int unused = 64 - 8 * kbe_size(dtype);
+        x = dtype == KBE_U8 ? (kbe_i64)a : (kbe_i64)(a << unused) >> unused;
+        y = dtype == KBE_U8 ? (kbe_i64)b : (kbe_i64)(b << unused) >> unused;
+    }
+    return x < y ? (kbe_u64)y - (kbe_u64)x : (kbe_u64)x - (kbe_u64)y;
+}
+
+enum kbe_state { KBE_NUMBERS, KBE_NONFINITE_BOTH, KBE_NONFINITE_WRONG };
+struct kbe_diff {    // of one element
+    double out, ref; // ref as a double, not rounded
+    double err, rel, scaled;
+    kbe_u64 ulp;
+    int bad, same_bits;
+    enum kbe_state state;
+};
+// What counts as equal among non-finite values (docs/verify.md): NaN with NaN, infinity with infinity of that sign. A
+// reference beyond the output type's range counts as the infinity that it rounds to (e4m3: its largest number or NaN).
+KBE_FN int kbe_nonfinite_equal(int dtype, double out, double ref, double rounded)
+{
+    if (kbe_is_nan(out))
+        return kbe_is_nan(ref) || (dtype == KBE_E4M3 && kbe_abs(ref) > 448.0);
+    if (kbe_is_nan(ref))
+        return 0;
+    return out == ref || out == rounded;
+}
+// code: the output's bits; ref_code: the reference's (a double for floating outputs, the same type for integers).
+KBE_FN void kbe_diff_of(const struct kbe_rule *r, kbe_u64 code, kbe_u64 ref_code, double scale, struct kbe_diff *d)
+{
+    int is_float = kbe_is_float_type(r->dtype);
+    kbe_u64 rounded = is_float ? kbe_encode(r->dtype, kbe_from_bits(ref_code)) : ref_code;
+    d->out = kbe_decode(r->dtype, code);
+    d->ref = is_float ? kbe_from_bits(ref_code) : kbe_decode(r->dtype, ref_code);
+    d->same_bits = code == rounded;
+    d->err = d->rel = d->scaled = 0;
+    d->ulp = 0;
+    double reached = kbe_decode(r->dtype, rounded);
+    if (!kbe_finite(d->out) || !kbe_finite(reached)) {
+        d->state = kbe_nonfinite_equal(r->dtype, d->out, d->ref, reached) ? KBE_NONFINITE_BOTH : KBE_NONFINITE_WRONG;
+        d->bad = d->state == KBE_NONFINITE_WRONG || (r->exact && !d->same_bits && !kbe_is_nan(d->ref));
+        return;
+    }
+    d->state = KBE_NUMBERS;
+    d->ulp = kbe_ulp(r->dtype, code, rounded);
+    d->err = is_float ? kbe_abs(KBE_ADD(d->out, -d->ref)) : (double)d->ulp;
+    double size = kbe_abs(d->ref), over = KBE_ADD(d->err, -r->allowance);
+    if (size > 0)
+        d->rel = KBE_DIV(d->err, size);
+    double whole = KBE_ADD(size, scale > 0 ? scale : r->fallback);
+    if (over > 0) // with nothing to scale by, the error counts as it is
+        d->scaled = whole > 0 ? KBE_DIV(over, whole) : over;
+    d->bad = d->err > r->max_abs || (d->rel > r->max_rel) || d->scaled > r->scaled || (double)d->ulp > r->max_ulp ||
+             (r->exact && !d->same_bits);
+}
+KBE_FN void kbe_part_add(struct kbe_part *p, const struct kbe_diff *d, kbe_u64 index)
+{
+    if (d->bad) {
+        p->mismatches++;
+        p->first_bad = kbe_umin(p->first_bad, index);
+    }
+    p->inexact += !d->same_bits && !(kbe_is_nan(d->out) && kbe_is_nan(d->ref));
+    if (d->state != KBE_NUMBERS) {
+        p->nonfinite += !kbe_finite(d->out) && kbe_finite(d->ref) && d->state == KBE_NONFINITE_WRONG;
+        p->nonfinite_both += d->state == KBE_NONFINITE_BOTH;
+        return;
+    }
+    p->finite++;
+    p->zero_ref += d->ref == 0;
+    p->max_abs = kbe_max(p->max_abs, d->err);
+    p->max_rel = kbe_max(p->max_rel, d->rel);
+    p->max_scaled = kbe_max(p->max_scaled, d->scaled);
+    p->peak = kbe_max(p->peak, kbe_abs(d->ref));
+    p->ref_min = kbe_min(p->ref_min, d->ref);
+    p->ref_max = kbe_max(p->ref_max, d->ref);
+    p->max_ulp = kbe_umax(p->max_ulp, d->ulp);
+    p->sum_sq_err = KBE_ADD(p->sum_sq_err, KBE_MUL(d->err, d->err));
+    p->sum_sq_ref = KBE_ADD(p->sum_sq_ref, KBE_MUL(d->ref, d->ref));
+    p->sum_sq_out = KBE_ADD(p->sum_sq_out, KBE_MUL(d->out, d->out));
+    p->dot = KBE_ADD(p->dot, KBE_MUL(d->out, d->ref));
+}
+
+// ---- how the work is cut up, the same on both sides so that sums have one order ----
+
+enum { KBE_LANES = 128, KBE_MOST_BLOCKS = 1024 };
+KBE_FN kbe_u64 kbe_chunk(kbe_u64 n) // elements a block, a multiple of KBE_LANES
+{
+    kbe_u64 steps = (n + KBE_LANES - 1) / KBE_LANES;
+    return (steps + KBE_MOST_BLOCKS - 1) / KBE_MOST_BLOCKS * KBE_LANES;
+}
+KBE_FN kbe_u64 kbe_group_of(kbe_u64 i, kbe_u64 group) // 32-bit division where it does: 64-bit ones are slow on a GPU
+{
+    return ((i | group) >> 32) ? i / group : (kbe_u64)((kbe_u32)i / (kbe_u32)group);
+}
+
+// A map of the output: cells over its last two dimensions, earlier ones folded onto each other.
+struct kbe_map {
+    kbe_u64 columns, rows;           // last and last but one dimension
+    kbe_u64 cell_columns, cell_rows; // at most KBE_MAP_COLUMNS x KBE_MAP_ROWS
+};
+enum { KBE_MAP_ROWS = 16, KBE_MAP_COLUMNS = 32 };
+KBE_FN int kbe_map_cell(const struct kbe_map *m, kbe_u64 i)
+{
+    kbe_u64 column = i % m->columns, row = i / m->columns % m->rows;
+    return (int)(row * m->cell_rows / m->rows * m->cell_columns + column * m->cell_columns / m->columns);
+}
+
+#endif

@@ -1,0 +1,1 @@
+// Kernels that measure the roofs of a device.
