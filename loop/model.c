@@ -117,8 +117,35 @@ int kb_model_variant_index(const struct kb_model *m, const char *name)
     return -1;
 }
 
+static void forget_details(struct kb_model_version *v, int cases)
+{
+    for (int i = 0; i < cases; i++)
+        free_case(&v->cases[i]);
+    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal};
+    for (size_t i = 0; i < KB_COUNT(documents); i++)
+        keep(documents[i], NULL);
+}
+
+// A session of a whole day must not grow: builds that never became a version go, and old versions keep their numbers
+// but not their documents (those are in the history).
+static void prune(struct kb_model_variant *variant, int cases)
+{
+    int kept = 0;
+    for (int k = 0; k < variant->version_count; k++) {
+        struct kb_model_version *v = &variant->versions[k];
+        if (v->superseded && !v->number)
+            free_version(v, cases);
+        else
+            variant->versions[kept++] = *v;
+    }
+    variant->version_count = kept;
+    if (kept > KB_MODEL_DETAILED)
+        forget_details(&variant->versions[kept - KB_MODEL_DETAILED - 1], cases);
+}
+
 static struct kb_model_version *add_version(struct kb_model *m, struct kb_model_variant *variant, const char *key)
 {
+    prune(variant, m->case_count);
     KB_GROW(variant->versions, variant->version_count, variant->version_capacity);
     struct kb_model_version *v = &variant->versions[variant->version_count++];
     *v = (struct kb_model_version){.key = kb_strdup(key),

@@ -45,7 +45,10 @@ struct kb_log_line {
     char *source, *variant, *text; // cleaned, one line
     int64_t t_ms;
 };
-enum { KB_LOG_MOST = 5000 };
+enum {
+    KB_LOG_MOST = 5000,     // lines kept
+    KB_MODEL_DETAILED = 48, // newest versions of a variant that keep their documents; older ones keep numbers
+};
 struct kb_model {
     cJSON *session; // the last `session` or `bench` event; never NULL behind the first event
     char *bench_name, *bench_error; // error of a bench.json that was not accepted; NULL if fine
