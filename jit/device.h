@@ -127,6 +127,10 @@ struct kb_device_request {
 int kb_device_open(const struct kb_device_request *, struct kb_device **, struct kb_error *);
 int kb_device_open_cuda(const struct kb_device_request *, struct kb_device **, bool *absent, struct kb_error *);
 int kb_device_open_cpu(const struct kb_device_request *, struct kb_device **, struct kb_error *);
+// Why the last open of this thread failed, in the code words of hello.failed: "no_device", "busy", "old_driver",
+// "unsupported" or "internal". Static text.
+const char *kb_device_failure(void);
+void kb_device_set_failure(const char *code); // for the backends
 
 // The checks of a launch against limits, shared by both backends: zero or too large dimensions, threads, registers
 // ("255 registers x 512 threads = 130,560 > 65,536"), static + dynamic shared memory, cooperative grids (occupancy).
