@@ -1,0 +1,131 @@
+#include "verify/metrics.h"
+#include "base/json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static double cosine_of(const struct kbe_part *p, const char **why)
+{
+    if (p->sum_sq_ref == 0 && p->sum_sq_out == 0)
+        *why = "both are zero";
+    else if (p->sum_sq_ref == 0)
+        *why = "the reference is zero";
+    else if (p->sum_sq_out == 0)
+        *why = "the output is zero";
+    else
+        return fmin(1, fmax(-1, p->dot / (sqrt(p->sum_sq_ref) * sqrt(p->sum_sq_out))));
+    return NAN;
+}
+
+static double psnr_of(const struct kbe_part *p, double rmse, const char **why)
+{
+    if (rmse == 0)
+        *why = "exact";
+    else if (p->peak == 0)
+        *why = "the reference is zero";
+    else
+        return 20 * log10(p->peak / rmse);
+    return NAN;
+}
+
+void kb_metrics_of(const struct kbe_part *p, uint64_t elements, struct kb_metrics *m)
+{
+    *m = (struct kb_metrics){.exact = elements && !p->inexact && !p->nonfinite};
+    if (!p->finite) {
+        m->max_abs = m->max_rel = m->mse = m->rmse = m->psnr_db = m->cosine = m->scaled = m->max_ulp = NAN;
+        m->rms_ref = NAN;
+        m->no_errors = elements ? "no pair of numbers" : "nothing compared";
+        m->no_max_rel = m->no_psnr = m->no_cosine = m->no_errors;
+        return;
+    }
+    double n = (double)p->finite;
+    m->max_abs = p->max_abs;
+    m->scaled = p->max_scaled;
+    m->max_ulp = (double)p->max_ulp;
+    m->mse = p->sum_sq_err / n;
+    m->rmse = sqrt(m->mse);
+    m->rms_ref = sqrt(p->sum_sq_ref / n);
+    m->max_rel = p->zero_ref == p->finite ? NAN : p->max_rel;
+    m->no_max_rel = p->zero_ref == p->finite ? "the reference is zero" : NULL;
+    m->psnr_db = psnr_of(p, m->rmse, &m->no_psnr);
+    m->cosine = cosine_of(p, &m->no_cosine);
+    m->constant = p->finite > 1 && p->ref_min == p->ref_max;
+}
+
+static void fail(struct kb_judgement *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail(struct kb_judgement *j, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(j->reason, sizeof j->reason, format, list);
+    va_end(list);
+    j->pass = false;
+}
+
+static void judge_whole(const struct kb_bound *b, const struct kb_metrics *m, struct kb_judgement *j)
+{
+    double rms = m->rms_ref > 0 ? m->rms_ref : 1;
+    // The allowance counts here too: an error below it is none.
+    double relative = fmax(0, m->rmse - b->rule.allowance) / rms;
+    if (relative > b->scaled_rmse)
+        fail(j, "the error's root mean square is %.3g of the reference's, more than %.3g", relative, b->scaled_rmse);
+    else if (m->rmse > b->rmse)
+        fail(j, "rmse %.3g is more than %.3g", m->rmse, b->rmse);
+    else if (m->psnr_db < b->psnr_db)
+        fail(j, "psnr %.1f dB is less than %.1f dB", m->psnr_db, b->psnr_db);
+    else if (b->cosine > -2 && m->no_cosine && m->rmse > 0)
+        fail(j, "no cosine: %s", m->no_cosine);
+    else if (m->cosine < b->cosine)
+        fail(j, "cosine %.6f is less than %.6f", m->cosine, b->cosine);
+}
+
+void kb_judge(const struct kb_bound *b, const struct kbe_part *p, const struct kb_metrics *m, uint64_t elements,
+              struct kb_judgement *j)
+{
+    *j = (struct kb_judgement){.pass = true};
+    if (!elements)
+        return fail(j, "nothing compared: the output has no elements");
+    if (p->nonfinite)
+        return fail(j, "%llu of %llu elements are NaN or infinite where the reference is a number", p->nonfinite,
+                    (unsigned long long)elements);
+    if (p->mismatches && b->rule.exact)
+        return fail(j, "%llu of %llu elements differ", p->mismatches, (unsigned long long)elements);
+    if (p->mismatches)
+        return fail(j, "%llu of %llu elements are wrong: %s above %.3g", p->mismatches, (unsigned long long)elements,
+                    b->metric, b->bound);
+    if (!p->finite)
+        return fail(j, "nothing compared: the reference has no finite element");
+    judge_whole(b, m, j);
+    if (j->pass && m->constant)
+        snprintf(j->reason, sizeof j->reason, "the reference is constant (%g), which proves nothing", p->ref_min);
+    else if (j->pass && p->nonfinite_both)
+        snprintf(j->reason, sizeof j->reason, "%llu elements are NaN or infinite in both", p->nonfinite_both);
+}
+
+cJSON *kb_metrics_json(const struct kb_metrics *m, const struct kbe_part *p)
+{
+    cJSON *o = cJSON_CreateObject();
+    kb_json_measured(o, "max_abs", m->max_abs, m->no_errors);
+    kb_json_measured(o, "max_rel", m->max_rel, m->no_max_rel);
+    kb_json_measured(o, "mse", m->mse, m->no_errors);
+    kb_json_measured(o, "rmse", m->rmse, m->no_errors);
+    kb_json_measured(o, "psnr_db", m->psnr_db, m->no_psnr);
+    kb_json_measured(o, "cosine", m->cosine, m->no_cosine);
+    kb_json_measured(o, "max_ulp", m->max_ulp, m->no_errors);
+    kb_json_measured(o, "scaled", m->scaled, m->no_errors);
+    kb_json_set_number(o, "mismatches", (double)p->mismatches);
+    kb_json_set_number(o, "nonfinite", (double)p->nonfinite);
+    kb_json_set_number(o, "nonfinite_both", (double)p->nonfinite_both);
+    kb_json_set_bool(o, "exact", m->exact);
+    return o;
+}
+
+char kb_map_digit(uint64_t wrong, uint64_t all)
+{
+    if (!wrong)
+        return '0';
+    if (wrong >= all)
+        return 'f';
+    return "123456789abcde"[wrong * 14 / all];
+}

@@ -1,0 +1,45 @@
+// What error is still right: bounds for one output, given by the bench or derived (`auto`). docs/verify.md repeats this
+// derivation for people.
+//
+// An element is measured by its scaled error: |out - ref| / (|ref| + s), s the root mean square of the reference over
+// the group of neighbours (a row, or a run of up to 65,536 elements) that the element belongs to. It is 1/2 or more for
+// an output of zeros whatever the size of the values, unlike an absolute error, and it stays small for an element that
+// is small by cancellation inside a sum of larger ones, unlike a relative one.
+//
+// Bound for a type with unit in the last place u (of 1.0), computed with units a = max(u, ...) in sums of n terms:
+//   stored as f64, f32, tf32:  u * (16 + 2 sqrt(n))     16: a handful of roundings and a fast exp or division (2-13
+//   ULP) stored in f16, bf16, fp8:  1.5 u + 2^-23 * (16 + 2 sqrt(n))     sums are taken in f32, the result is rounded
+// A sum of n rounded terms in any order errs by about 0.3 u sqrt(n) of its own size (Higham, Accuracy and Stability of
+// Numerical Algorithms, 4.2: random roundings add up as a walk), so 2 sqrt(n) leaves a factor of six for the worst of
+// many elements. n is estimated from shapes and limited to 65,536: beyond that sums are trees or blocks, and the bound
+// of f32 (6.3e-5) must stay below what rounding to f16 does (2.4e-4).
+// The root mean square of the error over that of the reference must keep within half of the same bound, so that an
+// output that rides everywhere on the edge is wrong too.
+// `allowance`: an absolute error that never counts, for results below the smallest normal number: that number where
+// flushing to zero is usual (f64, f32, tf32, bf16), 3/4 of the subnormal step where subnormals are kept (f16, fp8).
+// Integers must be equal.
+#ifndef KB_VERIFY_TOLERANCE_H
+#define KB_VERIFY_TOLERANCE_H
+#include "bench/bench.h"
+#include "verify/element.h"
+
+struct kb_bound {
+    struct kbe_rule rule;   // for each element; fallback and group are filled by who knows the reference
+    double scaled_rmse;     // most of rmse / rms of the reference; infinity: none
+    double rmse;            // most; infinity: none
+    double psnr_db, cosine; // least; -infinity: none
+    char metric[16];        // the one shown: "scaled", "exact", or the first that the bench gives
+    double bound;           // of it; NAN for exact
+    char why[256];
+};
+// terms: numbers summed into one element, as far as can be guessed (kb_terms).
+void kb_bound_for(const struct kb_tolerance *, enum kb_dtype, double terms, struct kb_bound *);
+
+// Elements a sum may run over: the largest input's elements for each element of the output, or the longest innermost
+// dimension of an input, whichever is more; at least 1.
+double kb_terms(int inputs, const int64_t *input_elements, const int64_t *input_inner, int64_t output_elements);
+// Length of the groups that share a scale: trailing dimensions until they hold 32 elements or more (else all), at most
+// 65,536. At least 1.
+uint64_t kb_scale_group(int ndim, const int64_t *shape);
+
+#endif
