@@ -38,7 +38,7 @@ struct kb_arg {
     char *shape[KB_MAX_DIMS]; // expressions over the params; ndim 0 for scalars
     int ndim;
     struct kb_fill fill; // input, inout
-    char *value;         // scalar: expression; NULL: the param of its name
+    char *value;         // scalar: expression (real for floating types); NULL: the param of its name
 };
 
 struct kb_case {
@@ -74,6 +74,7 @@ struct kb_variant {
     int option_count;
     struct kb_launch *launches;
     int launch_count;
+    struct kb_names template_values; // integer template arguments by the parameters' names; set by kb_variant_resolve
 };
 
 enum kb_reference_kind { KB_REFERENCE_NONE, KB_REFERENCE_KERNEL, KB_REFERENCE_FILE, KB_REFERENCE_COMMAND };
@@ -116,6 +117,8 @@ struct kb_bench {
     struct kb_variant *variants;
     int variant_count;
     cJSON *json; // the document as read, for sending it to a worker
+    char *text;  // its text, for the lines of errors that are found later; NULL if it came by frame
+    size_t text_size;
 };
 
 // Parses a bench file. Errors: "path:line" (the line of the offending key), what was expected, the nearest known key.
