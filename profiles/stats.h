@@ -23,7 +23,9 @@ struct kb_comparison {
 // Unpaired: UNSURE unless the intervals are disjoint; SAME if both lie within `same` (a share, e.g. 0.003) of each other
 // and are that narrow.
 void kb_compare(const struct kb_summary *a, const struct kb_summary *b, double same, struct kb_comparison *out);
-// Paired by round: interval of the median of the log ratios; FASTER or SLOWER only where the whole interval lies beyond
+// Fewer than 6 samples on either side: UNSURE.
+// Paired by round: 99% interval of the median of the log ratios (rounds that are not finite and above 0 on both sides are
+// left out; fewer than 8: UNSURE); FASTER or SLOWER only where the whole interval lies beyond
 // `noise` (the measured spread of identical code, a share; 0 if unknown).
 void kb_compare_paired(const double *a, const double *b, int count, double noise, double same, struct kb_comparison *out);
 
