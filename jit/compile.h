@@ -23,10 +23,10 @@ struct kb_compile_request {
     int define_count;
     const char *const *options;
     int option_count;
-    const char *arch;             // "sm_90"; NULL: the newest that NVRTC knows
-    const char *const *kernels;   // names or name expressions; 0: all plain kernels
+    const char *arch;           // "sm_90"; NULL: the newest that NVRTC knows
+    const char *const *kernels; // names or name expressions; 0: all plain kernels
     int kernel_count;
-    const char *compiler;         // "auto", "nvrtc", "nvcc"
+    const char *compiler; // "auto", "nvrtc", "nvcc"
     bool lineinfo;
 };
 struct kb_compile_message {
@@ -41,11 +41,13 @@ struct kb_compiled_kernel {
     int registers, max_threads;
     long spill_store_bytes, spill_load_bytes, shared_bytes, stack_bytes, const_bytes; // -1 unknown
     int param_count;
-    struct { int offset, bytes; } params[128];
+    struct {
+        int offset, bytes;
+    } params[128];
 };
 struct kb_compiled {
     bool ok;
-    char reason[512]; // one sentence if not ok
+    char reason[512];  // one sentence if not ok
     char compiler[64]; // "nvrtc 13.0"
     char arch[16];
     struct kb_compiled_kernel *kernels;
@@ -59,8 +61,13 @@ struct kb_compiled {
     int message_count;
     char **notes; // "byte order mark stripped", ...
     int note_count;
+    char **includes; // names of the request's files that the compiler opened; only meaningful with includes_known
+    int include_count;
+    bool includes_known;
 };
-// 0 whenever the compiler gave a verdict (see out->ok); -1 if it could not be asked at all (no NVRTC, bad request).
+// In lines of PTX and .debug_line a file of the request is "/" + its name (the folder it lay in leaves no trace, so
+// that the same request gives the same bytes); log and messages say the plain name. 0 whenever the compiler gave a
+// verdict (see out->ok); -1 if it could not be asked at all (no NVRTC, bad request).
 int kb_compile(const struct kb_compile_request *, struct kb_compiled *out, struct kb_error *);
 void kb_compiled_free(struct kb_compiled *);
 
@@ -69,14 +76,14 @@ void kb_compiled_free(struct kb_compiled *);
 struct kb_toolkit; // opened once, kept
 const struct kb_toolkit *kb_toolkit_get(void);
 const char *kb_toolkit_include(const struct kb_toolkit *); // folder with cuda_fp16.h, or NULL
-cJSON *kb_toolkit_libs(const struct kb_toolkit *); // libs[] of hello; owned by the caller
+cJSON *kb_toolkit_libs(const struct kb_toolkit *);         // libs[] of hello; owned by the caller
 // Path of a tool ("nvcc", "nvdisasm"), or NULL with where it was looked for in *looked (owned by the caller).
 char *kb_toolkit_tool(const struct kb_toolkit *, const char *name, char **looked);
 // ["sm_75", ...] newest last; owned by the caller; NULL if there is no NVRTC.
 cJSON *kb_toolkit_archs(const struct kb_toolkit *);
 void *kb_toolkit_nvrtc(const struct kb_toolkit *); // dlopen handle or NULL
-// Opens a CUDA library by its short name ("cuda", "nvrtc", "cupti", "nvml"): RTLD_NOW, the newest acceptable first. path
-// gets where it came from. NULL with the error saying where it was looked for and how to get it.
+// Opens a CUDA library by its short name ("cuda", "nvrtc", "cupti", "nvml"): RTLD_NOW, the newest acceptable first.
+// path gets where it came from. NULL with the error saying where it was looked for and how to get it.
 void *kb_toolkit_open(const char *name, char *path, size_t path_size, struct kb_error *);
 
 // Parameters, registers and sizes of the kernels of a cubin (ELF; .nv.info sections). Returns the number or -1.

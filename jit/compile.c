@@ -1,0 +1,148 @@
+#include "jit/compile.h"
+#include "jit/build.h"
+
+#include "base/memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int check_request(const struct kb_compile_request *r, struct kb_error *e)
+{
+    static const char *const compilers[] = {"auto", "nvrtc", "nvcc"};
+    if (!r->main || !kb_scan_file(r, r->main))
+        return kb_fail(e, r->main, NULL, "the main file is not among the %d files of the request", r->file_count);
+    for (size_t i = 0; i < KB_COUNT(compilers); i++)
+        if (!r->compiler || !strcmp(r->compiler, compilers[i]))
+            return kb_options_check(r, e);
+    return kb_fail(e, r->compiler, "use auto, nvrtc or nvcc", "no such compiler");
+}
+
+static void choose_arch(struct kb_build *b)
+{
+    const int *known;
+    int n = kb_nvrtc_archs(&known);
+    if (b->request->arch)
+        snprintf(b->arch, sizeof b->arch, "%.15s", b->request->arch);
+    else
+        snprintf(b->arch, sizeof b->arch, "sm_%d", n ? known[n - 1] : 90);
+    snprintf(b->out->arch, sizeof b->out->arch, "%s", b->arch);
+}
+
+static void take_images(struct kb_compiled *out, struct kb_nvrtc_result *r)
+{
+    out->ptx = r->ptx;
+    out->ptx_size = r->ptx_size;
+    out->cubin = r->cubin;
+    out->cubin_size = r->cubin_size;
+    r->ptx = r->cubin = NULL;
+}
+
+static int run_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e)
+{
+    const struct kb_compile_request *r = b->request;
+    char *name = kb_format("%s/%s", b->tree.dir, r->main); // its folder is where "h.h" is looked for
+    struct kb_nvrtc_job job = {.source = source,
+                               .name = name,
+                               .options = (const char *const *)options->list,
+                               .option_count = options->count,
+                               .names = r->kernels,
+                               .name_count = r->kernel_count};
+    struct kb_nvrtc_result result;
+    int status = kb_nvrtc_compile(&job, &result, e);
+    free(name);
+    if (status)
+        return -1;
+    snprintf(b->out->compiler, sizeof b->out->compiler, "nvrtc %s", kb_nvrtc_version());
+    kb_verdict_nvrtc(b, &result);
+    if (b->out->ok) {
+        take_images(b->out, &result);
+        kb_kernels_fill(b, r->kernel_count ? result.lowered : NULL);
+    }
+    kb_nvrtc_result_free(&result);
+    return 0;
+}
+
+static int compile_plain(struct kb_build *b, struct kb_error *e)
+{
+    const struct kb_compile_file *f = kb_scan_file(b->request, b->request->main);
+    struct kb_words options = {0};
+    size_t size;
+    char *source = kb_tree_marked(f->name, f->data, f->size, &size);
+    kb_options_nvrtc(b, &options);
+    int status = run_nvrtc(b, source, &options, e);
+    kb_words_free(&options);
+    free(source);
+    return status;
+}
+
+static int compile_by_stages(struct kb_build *b, struct kb_error *e)
+{
+    return compile_plain(b, e);
+}
+
+// Relative names in line tables get the working folder in front, so all compiles run in "/".
+static int compile_in_root(struct kb_build *b, struct kb_error *e)
+{
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int status = chdir("/") ? kb_fail(e, "/", NULL, "cannot enter the folder") : compile_by_stages(b, e);
+    if (here >= 0) {
+        if (fchdir(here) && !status)
+            status = kb_fail(e, ".", NULL, "cannot go back to the working folder");
+        close(here);
+    }
+    return status;
+}
+
+int kb_compile(const struct kb_compile_request *r, struct kb_compiled *out, struct kb_error *e)
+{
+    *out = (struct kb_compiled){0};
+    if (check_request(r, e))
+        return -1;
+    struct kb_build b = {.request = r, .out = out};
+    kb_scan_request(r, &b.scan);
+    for (int i = 0; i < b.scan.note_count; i++)
+        kb_verdict_note(out, kb_strdup(b.scan.notes[i]));
+    int status = 0;
+    out->log = kb_strdup("");
+    if (!b.scan.ok) {
+        kb_verdict_failed(&b, b.scan.reason);
+    } else if (!(status = kb_tree_open(&b.tree, r, e))) {
+        choose_arch(&b);
+        status = compile_in_root(&b, e);
+        kb_tree_close(&b.tree);
+    }
+    kb_scan_free(&b.scan);
+    if (status)
+        kb_compiled_free(out);
+    return status;
+}
+
+static void free_texts(char **list, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(list[i]);
+    free(list);
+}
+
+void kb_compiled_free(struct kb_compiled *c)
+{
+    for (int i = 0; i < c->kernel_count; i++) {
+        free(c->kernels[i].name);
+        free(c->kernels[i].lowered);
+    }
+    for (int i = 0; i < c->message_count; i++) {
+        free(c->messages[i].file);
+        free(c->messages[i].text);
+    }
+    free(c->kernels);
+    free(c->messages);
+    free_texts(c->notes, c->note_count);
+    free_texts(c->includes, c->include_count);
+    free(c->ptx);
+    free(c->cubin);
+    free(c->log);
+    *c = (struct kb_compiled){0};
+}

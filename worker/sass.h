@@ -1,0 +1,9 @@
+// Listings of machine code, made by nvdisasm.
+#ifndef KB_WORKER_SASS_H
+#define KB_WORKER_SASS_H
+#include "bench/frame.h"
+
+// Answers a `sass` request: `sass` with the listing, then `done`; "na" where there is no nvdisasm.
+void kb_sass_job(const struct kb_frame *f);
+
+#endif
