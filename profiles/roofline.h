@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 
-struct kb_peaks { // vendor's figures; NAN where unknown. From profiles/devices/*.json or computed from clocks and widths
+struct kb_peaks { // vendor's figures; NAN where unknown. From profiles/devices/*.json or computed from clocks and
+                  // widths
     double dram_bytes_per_s, l2_bytes_per_s, fp32_flops, fp64_flops, f16_tensor_flops;
     double l2_bytes;
     char source[160];
 };
-struct kb_roofs { // measured on this device; NAN where not measured
-    double copy_bytes_per_s;      // a large device to device copy, read + written
+struct kb_roofs {                                       // measured on this device; NAN where not measured
+    double copy_bytes_per_s;                            // a large device to device copy, read + written
     double footprint_bytes, footprint_copy_bytes_per_s; // a plain copy of the bench's footprint, cold
     double fp32_flops, tensor_flops;
     char tensor_type[8];
@@ -22,11 +23,11 @@ struct kb_work { // declared by the bench, or counted; NAN unknown
     char source[16]; // "declared", "counted", "counters"
 };
 struct kb_roofline_point {
-    double intensity;        // flops per byte; NAN if bytes are 0 or unknown
+    double intensity; // flops per byte; NAN if bytes are 0 or unknown
     double attained_flops, attained_bytes_per_s;
-    const char *bound;       // "memory", "compute" or "unknown": the roof over this intensity
-    double share;            // of that roof, 0..; NAN unknown
-    double floor_us;         // the time no run can beat: see below
+    const char *bound; // "memory", "compute" or "unknown": the roof over this intensity
+    double share;      // of that roof, 0..; NAN unknown
+    double floor_us;   // the time no run can beat: see below
     bool impossible;
     const char *impossible_why; // static text
 };

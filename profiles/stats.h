@@ -7,8 +7,8 @@ struct kb_summary {
     int samples;
     double median, low, high; // 95% interval of the median by order statistics (binomial); NAN if samples < 1
     double min, max;
-    int outliers;    // above median + 5 x MAD-sigma; counted, never dropped
-    bool drifting;   // first and last third disagree beyond their intervals
+    int outliers;  // above median + 5 x MAD-sigma; counted, never dropped
+    bool drifting; // first and last third disagree beyond their intervals
 };
 // Samples that are not finite or below 0 are ignored; samples says how many counted. All equal, 1 or 0 samples work.
 void kb_summarize(const double *samples, int count, struct kb_summary *out);
@@ -20,14 +20,15 @@ struct kb_comparison {
     double ratio, low, high; // time of a over time of b
     bool paired;
 };
-// Unpaired: UNSURE unless the intervals are disjoint; SAME if both lie within `same` (a share, e.g. 0.003) of each other
-// and are that narrow.
+// Unpaired: UNSURE unless the intervals are disjoint; SAME if both lie within `same` (a share, e.g. 0.003) of each
+// other and are that narrow.
 void kb_compare(const struct kb_summary *a, const struct kb_summary *b, double same, struct kb_comparison *out);
 // Fewer than 6 samples on either side: UNSURE.
-// Paired by round: 99% interval of the median of the log ratios (rounds that are not finite and above 0 on both sides are
-// left out; fewer than 8: UNSURE); FASTER or SLOWER only where the whole interval lies beyond
-// `noise` (the measured spread of identical code, a share; 0 if unknown).
-void kb_compare_paired(const double *a, const double *b, int count, double noise, double same, struct kb_comparison *out);
+// Paired by round: 99% interval of the median of the log ratios (rounds that are not finite and above 0 on both sides
+// are left out; fewer than 8: UNSURE); FASTER or SLOWER only where the whole interval lies beyond `noise` (the measured
+// spread of identical code, a share; 0 if unknown).
+void kb_compare_paired(const double *a, const double *b, int count, double noise, double same,
+                       struct kb_comparison *out);
 
 enum { KB_HISTOGRAM_BINS = 24 };
 struct kb_histogram {

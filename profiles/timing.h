@@ -14,34 +14,41 @@ struct kb_timing_target { // one version
     int launches; // kernels a run
 };
 struct kb_timing_options {
-    int budget_ms;    // for all targets together; a result comes within about twice that whatever the noise
-    int min_samples;  // 0: 10
-    double width;     // stop when each interval of the median is narrower than this share; 0: 0.005
-    int sets;         // input sets to rotate, at least 1
-    bool warm, cold;  // which to measure
+    int budget_ms;   // for all targets together; a result comes within about twice that whatever the noise
+    int min_samples; // 0: 10
+    double width;    // stop when each interval of the median is narrower than this share; 0: 0.005
+    int sets;        // input sets to rotate, at least 1
+    bool warm, cold; // which to measure
     // Returns nonzero when a request is waiting that should end the measurement early ("cancelled").
     int (*interrupted)(void *context);
     void *interrupt_context;
 };
 struct kb_timing_result {
     bool has_cold, has_warm;
-    struct kb_summary cold, warm; // us, one run: first start to last end
+    struct kb_summary cold, warm;      // us, one run: first start to last end
     double launch_us[KB_MAX_LAUNCHES]; // median by launch, cold (warm if there is no cold)
-    double call_us;      // launch to finish seen from the host, warm, median
-    double events_us;    // the same runs by events, for cross-checking; NAN if unknown
-    char source[16];     // "cupti" or "events"
-    char source_reason[200]; // why not CUPTI; "" if CUPTI
-    int batch;           // runs behind one sample; more than 1 for runs shorter than the resolution allows
-    double clock_mhz;    // SM clock during the runs, NAN if unknown
-    int lost_records;    // kernel records that never came or had impossible times
-    double *cold_samples; // us, in time order, for pairing; owned by the result
+    double call_us;                    // launch to finish seen from the host, warm, median
+    double events_us;                  // the same runs by events, for cross-checking; NAN if unknown
+    char source[16];                   // "cupti" or "events"
+    char source_reason[200];           // why not CUPTI; "" if CUPTI
+    int batch;        // runs behind one sample; more than 1 for runs shorter than the resolution allows
+    double clock_mhz; // SM clock during the runs, NAN if unknown
+    int lost_records; // kernel records that never came or had impossible times
+    // us, in time order, one a round, for pairing: index i of every target is the same round. NAN where a record was
+    // lost.
+    double *cold_samples; // owned by the result
     int cold_count;
     double *warm_samples;
     int warm_count;
 };
 void kb_timing_result_free(struct kb_timing_result *);
 
+// Opens CUPTI and allocates the flush buffer ahead of the first timing, so that this does not pay for it (some 20 ms).
+void kb_timing_prepare(struct kb_device *);
+
 // Targets are interleaved sample by sample, the order mirrored every round (A B B A), on the same input sets.
+// An interrupted measurement returns 0 with what it has so far; has_cold and has_warm say what that is. Fails on a
+// device without a clock (the CPU), and when a run or the device fails; results need no freeing then.
 int kb_timing_run(struct kb_device *, const struct kb_timing_target *targets, int count,
                   const struct kb_timing_options *, struct kb_timing_result *results, struct kb_error *);
 

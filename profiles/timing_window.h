@@ -1,0 +1,25 @@
+// One window of a timing: what is measured as a unit, by kernel records or by events. Private to profiles/timing*.c.
+#ifndef KB_PROFILES_TIMING_WINDOW_H
+#define KB_PROFILES_TIMING_WINDOW_H
+#include "profiles/timing.h"
+
+struct kb_timing_window {
+    int target, set, batch;
+    bool cold; // each of the batch's runs behind a flush; else one unmeasured run first, then all of them back to back
+    double us; // a run; NAN if its records were lost
+    int lost;  // launches without a usable record
+    int parts; // launches a run; 0 if their times are unknown
+    double part_us[KB_MAX_LAUNCHES]; // mean of the batch by launch
+};
+struct kb_timing_source {
+    struct kb_device *device;
+    const struct kb_timing_target *targets;
+    bool cupti; // by kernel records; becomes false when CUPTI fails, for the reason in failure
+    struct kb_error failure;
+    bool read_clock; // once: the SM clock while work is queued, into clock_mhz
+    double clock_mhz;
+};
+// Runs all windows in order, waits, and fills us, lost and parts. Where CUPTI fails, all are run again by events.
+int kb_timing_measure(struct kb_timing_source *, struct kb_timing_window *, int count, struct kb_error *);
+
+#endif
