@@ -44,7 +44,7 @@ enum kb_watch_event_kind {
 };
 struct kb_watch_event {
     enum kb_watch_event_kind kind;
-    int source; // index given by kb_watch_add
+    int source; // index given by kb_watch_add; -1: all (MODE)
     struct kb_snapshot snapshot; // CHANGED; owned by whoever takes the event
     bool polling;                // MODE
     struct kb_error error;       // UNREADABLE, MODE
