@@ -80,15 +80,23 @@ static void judge_whole(const struct kb_bound *b, const struct kb_metrics *m, st
         fail(j, "cosine %.6f is less than %.6f", m->cosine, b->cosine);
 }
 
+void kb_judge_finite(const struct kbe_part *p, uint64_t elements, struct kb_judgement *j)
+{
+    *j = (struct kb_judgement){.pass = true};
+    if (p->nonfinite)
+        fail(j, "%llu of %llu elements are NaN or infinite where the reference is a number", p->nonfinite,
+             (unsigned long long)elements);
+}
+
 void kb_judge(const struct kb_bound *b, const struct kbe_part *p, const struct kb_metrics *m, uint64_t elements,
               struct kb_judgement *j)
 {
     *j = (struct kb_judgement){.pass = true};
     if (!elements)
         return fail(j, "nothing compared: the output has no elements");
-    if (p->nonfinite)
-        return fail(j, "%llu of %llu elements are NaN or infinite where the reference is a number", p->nonfinite,
-                    (unsigned long long)elements);
+    kb_judge_finite(p, elements, j);
+    if (!j->pass)
+        return;
     if (p->mismatches && b->rule.exact)
         return fail(j, "%llu of %llu elements differ", p->mismatches, (unsigned long long)elements);
     if (p->mismatches)

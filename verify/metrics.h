@@ -23,6 +23,8 @@ struct kb_judgement {
 };
 void kb_judge(const struct kb_bound *, const struct kbe_part *, const struct kb_metrics *, uint64_t elements,
               struct kb_judgement *);
+// Only that there is no NaN or infinity where the reference is a number.
+void kb_judge_finite(const struct kbe_part *, uint64_t elements, struct kb_judgement *);
 
 // {metrics} of a `case` event without unwritten, guard_bytes_changed and first_bad; owned by the caller.
 cJSON *kb_metrics_json(const struct kb_metrics *, const struct kbe_part *);

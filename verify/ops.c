@@ -193,19 +193,42 @@ int kb_op_guard_check(struct kb_ops *ops, const struct kb_buffer *b, struct kb_g
     return 0;
 }
 
+static int inspect(struct kb_ops *ops, const struct kb_buffer *a, const struct kb_buffer *b, uint64_t n,
+                   enum kb_dtype dtype, const int patterns[2], uint64_t pairs[4], struct kb_error *e)
+{
+    int size = kbe_size((int)dtype);
+    uint64_t poison[2] = {kbe_poison((int)dtype, patterns[0]), kbe_poison((int)dtype, patterns[1])};
+    const void *args[] = {&a->address, &b->address, &n, &size, &poison[0], &poison[1], &ops->results.address};
+    pairs[0] = pairs[2] = 0;
+    pairs[1] = pairs[3] = KBE_NO_INDEX;
+    if (!ops->kernels) {
+        kb_loop_inspect(a->host, b->host, n, size, poison, pairs);
+        return 0;
+    }
+    if (!n)
+        return 0;
+    return begin_pairs(ops, e) || launch(ops, KB_OP_INSPECT, blocks_for(n), args, 7, e) || end_pairs(ops, pairs, e) ? -1
+                                                                                                                    : 0;
+}
+
 int kb_op_inspect(struct kb_ops *ops, const struct kb_buffer *a, const struct kb_buffer *b, uint64_t n,
                   enum kb_dtype dtype, struct kb_inspection *out, struct kb_error *e)
 {
-    int size = kbe_size((int)dtype);
-    uint64_t poison[2] = {kbe_poison((int)dtype, 0), kbe_poison((int)dtype, 1)};
-    uint64_t pairs[4] = {0, KBE_NO_INDEX, 0, KBE_NO_INDEX};
-    const void *args[] = {&a->address, &b->address, &n, &size, &poison[0], &poison[1], &ops->results.address};
-    if (!ops->kernels)
-        kb_loop_inspect(a->host, b->host, n, size, poison, pairs);
-    else if (n &&
-             (begin_pairs(ops, e) || launch(ops, KB_OP_INSPECT, blocks_for(n), args, 7, e) || end_pairs(ops, pairs, e)))
+    uint64_t pairs[4];
+    if (inspect(ops, a, b, n, dtype, (const int[]){0, 1}, pairs, e))
         return -1;
     *out = (struct kb_inspection){pairs[0], pairs[1], pairs[2], pairs[3]};
+    return 0;
+}
+
+int kb_op_count_poison(struct kb_ops *ops, const struct kb_buffer *b, uint64_t n, enum kb_dtype dtype, int pattern,
+                       uint64_t *count, uint64_t *first, struct kb_error *e)
+{
+    uint64_t pairs[4];
+    if (inspect(ops, b, b, n, dtype, (const int[]){pattern, pattern}, pairs, e))
+        return -1;
+    *count = pairs[0];
+    *first = pairs[1];
     return 0;
 }
 

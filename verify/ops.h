@@ -56,6 +56,10 @@ struct kb_inspection {                   // of the outputs of two runs that bega
 int kb_op_inspect(struct kb_ops *, const struct kb_buffer *a, const struct kb_buffer *b, uint64_t n, enum kb_dtype,
                   struct kb_inspection *, struct kb_error *);
 
+// Elements of one buffer that still hold the poison of `pattern`.
+int kb_op_count_poison(struct kb_ops *, const struct kb_buffer *, uint64_t n, enum kb_dtype, int pattern,
+                       uint64_t *count, uint64_t *first, struct kb_error *);
+
 // Root mean square of each `group` consecutive elements of a reference (doubles) into scale (doubles, one a group).
 int kb_op_group_scale(struct kb_ops *, const struct kb_buffer *ref, uint64_t n, uint64_t group,
                       const struct kb_buffer *scale, struct kb_error *);

@@ -81,7 +81,7 @@ static void take(struct kb_bound *b, const char *metric, double given, double *b
     snprintf(b->why + used, sizeof b->why - used, "%s%s %g", used ? ", " : "given by the bench: ", metric, given);
 }
 
-void kb_bound_for(const struct kb_tolerance *t, enum kb_dtype dtype, double terms, struct kb_bound *b)
+void kb_bound_none(enum kb_dtype dtype, struct kb_bound *b)
 {
     *b = (struct kb_bound){.rule = {.max_abs = INFINITY,
                                     .max_rel = INFINITY,
@@ -94,6 +94,11 @@ void kb_bound_for(const struct kb_tolerance *t, enum kb_dtype dtype, double term
                            .psnr_db = -INFINITY,
                            .cosine = -INFINITY,
                            .bound = NAN};
+}
+
+void kb_bound_for(const struct kb_tolerance *t, enum kb_dtype dtype, double terms, struct kb_bound *b)
+{
+    kb_bound_none(dtype, b);
     if (t->kind == KB_TOLERANCE_EXACT)
         return exact(b, "bit for bit, as the bench asks");
     if (t->kind == KB_TOLERANCE_AUTO && !kb_dtype_is_float(dtype))

@@ -34,6 +34,7 @@ struct kb_bound {
 };
 // terms: numbers summed into one element, as far as can be guessed (kb_terms).
 void kb_bound_for(const struct kb_tolerance *, enum kb_dtype, double terms, struct kb_bound *);
+void kb_bound_none(enum kb_dtype, struct kb_bound *); // only non-finite elements are wrong
 
 // Elements a sum may run over: the largest input's elements for each element of the output, or the longest innermost
 // dimension of an input, whichever is more; at least 1.

@@ -1,0 +1,378 @@
+#include "verify/data.h"
+#include "base/memory.h"
+#include "verify/fill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool kb_arg_is_written(enum kb_role role)
+{
+    return role == KB_OUTPUT || role == KB_INOUT;
+}
+
+enum kb_dtype kb_reference_type(enum kb_dtype dtype)
+{
+    return kb_dtype_is_float(dtype) ? KB_F64 : dtype;
+}
+
+static bool has_input(enum kb_role role)
+{
+    return role == KB_INPUT || role == KB_INOUT;
+}
+static bool has_work(enum kb_role role)
+{
+    return role == KB_OUTPUT || role == KB_INOUT || role == KB_SCRATCH;
+}
+
+static double guarded(double elements, enum kb_dtype dtype)
+{
+    return elements * (double)kb_dtype_bytes(dtype) + 2 * KB_GUARD_BYTES + 512;
+}
+
+static int64_t groups_of(const struct kb_case_data *c, const struct kb_bench *b, int arg)
+{
+    int64_t group = (int64_t)kb_scale_group(b->args[arg].ndim, c->shape[arg]);
+    return (c->elements[arg] + group - 1) / group;
+}
+
+static void measure(const struct kb_data *d, struct kb_case_data *c)
+{
+    int64_t inputs[64], inner[64], most = 0;
+    int input_count = 0;
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        const struct kb_arg *a = &d->bench->args[i];
+        double n = (double)c->elements[i];
+        if (has_input(a->role))
+            c->set_bytes += guarded(n, a->dtype);
+        if (kb_arg_is_written(a->role)) {
+            c->set_bytes +=
+                guarded(n, kb_reference_type(a->dtype)) + guarded((double)groups_of(c, d->bench, i), KB_F64);
+            most = c->elements[i] > most ? c->elements[i] : most;
+        }
+        if (has_work(a->role))
+            c->work_bytes += 2 * guarded(n, a->dtype);
+        if (has_input(a->role) && input_count < 64) {
+            inputs[input_count] = c->elements[i];
+            inner[input_count++] = a->ndim ? c->shape[i][a->ndim - 1] : 1;
+        }
+    }
+    c->terms = kb_terms(input_count, inputs, inner, most);
+}
+
+static int lay_out(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
+{
+    const struct kb_bench *b = d->bench;
+    struct kb_names names = {0};
+    int failed = kb_case_names(b, c->index, d->on_cpu, NULL, &names, e);
+    for (int i = 0; !failed && i < b->arg_count; i++)
+        if (b->args[i].role != KB_SCALAR)
+            failed = kb_shape_eval(&b->args[i], &names, c->shape[i], &c->elements[i], e);
+    kb_names_free(&names);
+    if (!failed)
+        measure(d, c);
+    if (!failed && d->bench->reference.kind == KB_REFERENCE_KERNEL && d->has_reference)
+        failed = kb_plan_make(b, c->index, d->on_cpu, &b->reference.program, &c->reference, e);
+    return failed ? -1 : 0;
+}
+
+static void open_case(struct kb_data *d, int index)
+{
+    struct kb_case_data *c = &d->cases[index];
+    size_t args = (size_t)d->bench->arg_count;
+    c->index = index;
+    c->label = kb_case_label(d->bench, index, d->on_cpu);
+    c->shape = kb_alloc(args * sizeof *c->shape);
+    c->elements = kb_alloc(args * sizeof *c->elements);
+    c->sets = kb_alloc(KB_MOST_SETS * sizeof *c->sets);
+    c->usable = lay_out(d, c, &c->why) == 0;
+    if (c->usable && c->set_bytes + c->work_bytes > d->budget_bytes) {
+        c->usable = false;
+        kb_fail(&c->why, c->label, NULL, "the case needs %.0f MiB, half of the device's free memory is %.0f MiB",
+                (c->set_bytes + c->work_bytes) / 1048576, d->budget_bytes / 1048576);
+    }
+}
+
+static int load_reference(struct kb_data *d, const struct kb_data_request *r, struct kb_error *e)
+{
+    switch (d->bench->reference.kind) {
+    case KB_REFERENCE_KERNEL:
+        d->no_reference = "the reference is not compiled";
+        d->has_reference = r->reference != NULL;
+        if (!r->reference)
+            return 0;
+        return kb_program_load(d->device, &d->bench->reference.program, r->reference_compiled, r->reference,
+                               &d->reference, e);
+    case KB_REFERENCE_FILE:
+        d->has_reference = true;
+        return 0;
+    case KB_REFERENCE_COMMAND:
+        d->no_reference = "the reference is a command, whose result is not here";
+        return 0;
+    default:
+        d->no_reference = "the bench has no reference";
+        return 0;
+    }
+}
+
+int kb_data_open(struct kb_device *device, const struct kb_data_request *r, struct kb_data *d, struct kb_error *e)
+{
+    size_t free_bytes = 0, total = 0, image_bytes = 0;
+    int sets = r->sets < 1 ? 1 : r->sets > KB_MOST_SETS ? KB_MOST_SETS : r->sets;
+    *d = (struct kb_data){.device = device,
+                          .bench = r->bench,
+                          .on_cpu = device->info.kind == KB_DEVICE_CPU,
+                          .seed = r->seed,
+                          .want_sets = sets,
+                          .files = r->files,
+                          .file_count = r->file_count};
+    bool loops = d->on_cpu || !r->builtin;
+    const void *image = loops ? NULL : kb_image_for(r->builtin, device, &image_bytes, e);
+    if ((!loops && !image) || kb_ops_open(device, image, image_bytes, false, &d->ops, e) ||
+        device->ops->memory(device, &free_bytes, &total, e) || load_reference(d, r, e)) {
+        kb_data_close(d);
+        return -1;
+    }
+    d->budget_bytes = (double)free_bytes / 2;
+    d->cases = kb_alloc((size_t)d->bench->case_count * sizeof *d->cases);
+    for (int i = 0; i < d->bench->case_count; i++)
+        open_case(d, i);
+    return 0;
+}
+
+static void free_buffers(struct kb_data *d, struct kb_buffer *list)
+{
+    for (int i = 0; list && i < d->bench->arg_count; i++)
+        if (list[i].address)
+            d->device->ops->free(d->device, &list[i]);
+    free(list);
+}
+
+static void free_set(struct kb_data *d, struct kb_set *s)
+{
+    free_buffers(d, s->input);
+    free_buffers(d, s->ref);
+    free_buffers(d, s->scale);
+    free(s->hash);
+    free(s->fallback);
+    *s = (struct kb_set){0};
+}
+
+static void close_case(struct kb_data *d, struct kb_case_data *c)
+{
+    for (int i = 0; i < c->set_count; i++)
+        free_set(d, &c->sets[i]);
+    free_buffers(d, c->work[0]);
+    free_buffers(d, c->work[1]);
+    kb_plan_free(&c->reference);
+    free(c->label);
+    free(c->shape);
+    free(c->elements);
+    free(c->sets);
+}
+
+void kb_data_close(struct kb_data *d)
+{
+    for (int i = 0; d->cases && i < d->bench->case_count; i++)
+        close_case(d, &d->cases[i]);
+    free(d->cases);
+    kb_program_unload(&d->reference);
+    kb_ops_close(&d->ops);
+    kb_bench_free(d->bench);
+    *d = (struct kb_data){0};
+}
+
+int kb_data_smallest(const struct kb_data *d)
+{
+    int best = -1;
+    double least = 0;
+    for (int i = 0; i < d->bench->case_count; i++) {
+        double bytes = d->cases[i].set_bytes + d->cases[i].work_bytes;
+        if (d->cases[i].usable && (best < 0 || bytes < least)) {
+            best = i;
+            least = bytes;
+        }
+    }
+    return best;
+}
+
+static int allocate(struct kb_data *d, const struct kb_case_data *c, int arg, enum kb_dtype dtype, int64_t elements,
+                    struct kb_buffer *out, struct kb_error *e)
+{
+    const struct kb_arg *a = &d->bench->args[arg];
+    struct kb_buffer_spec spec = {.bytes = (size_t)elements * kb_dtype_bytes(dtype),
+                                  .guard_bytes = KB_GUARD_BYTES,
+                                  .name = a->name,
+                                  .dtype = dtype,
+                                  .ndim = a->ndim};
+    memcpy(spec.shape, c->shape[arg], sizeof spec.shape);
+    if (elements != c->elements[arg]) {
+        spec.ndim = 1;
+        spec.shape[0] = elements;
+    }
+    return d->device->ops->alloc(d->device, &spec, out, e) ? -1 : kb_op_guard_fill(&d->ops, out, e);
+}
+
+static int make_set(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+{
+    const struct kb_bench *b = d->bench;
+    size_t args = (size_t)b->arg_count;
+    s->input = kb_alloc(args * sizeof *s->input);
+    s->ref = kb_alloc(args * sizeof *s->ref);
+    s->scale = kb_alloc(args * sizeof *s->scale);
+    s->hash = kb_alloc(args * sizeof *s->hash);
+    s->fallback = kb_alloc(args * sizeof *s->fallback);
+    for (int i = 0; i < b->arg_count; i++) {
+        enum kb_dtype dtype = b->args[i].dtype, wide = kb_reference_type(dtype);
+        bool written = kb_arg_is_written(b->args[i].role);
+        if ((has_input(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], &s->input[i], e)) ||
+            (written && allocate(d, c, i, wide, c->elements[i], &s->ref[i], e)) ||
+            (written && kb_dtype_is_float(dtype) && allocate(d, c, i, KB_F64, groups_of(c, b, i), &s->scale[i], e))) {
+            free_set(d, s);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int make_work(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
+{
+    const struct kb_bench *b = d->bench;
+    for (int run = 0; run < 2; run++) {
+        if (!c->work[run])
+            c->work[run] = kb_alloc((size_t)b->arg_count * sizeof *c->work[run]);
+        for (int i = 0; i < b->arg_count; i++)
+            if (has_work(b->args[i].role) && !c->work[run][i].address &&
+                allocate(d, c, i, b->args[i].dtype, c->elements[i], &c->work[run][i], e))
+                return -1;
+    }
+    return 0;
+}
+
+static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, struct kb_error *e)
+{
+    struct kb_set *s = &c->sets[c->set_count];
+    if (make_set(d, c, s, e))
+        return -1;
+    d->used_bytes += c->set_bytes;
+    c->set_count++;
+    *out = s;
+    return 0;
+}
+
+// A failure of a case by its own fault (no memory, a bad reference) makes the case unusable; the device lives on.
+static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
+{
+    if (d->device->fault.kind != KB_FAULT_POISONED && d->device->fault.kind != KB_FAULT_LOST) {
+        c->usable = false;
+        c->why = *e;
+    }
+    return -1;
+}
+
+static int refuse(const struct kb_case_data *c, struct kb_error *e)
+{
+    *e = c->why;
+    return -1;
+}
+
+int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
+{
+    struct kb_set *s = c->set_count ? &c->sets[0] : NULL;
+    if (!c->usable)
+        return refuse(c, e);
+    if (!s && d->used_bytes + c->set_bytes + c->work_bytes > d->budget_bytes) {
+        kb_fail(e, c->label, NULL, "half of the device's free memory (%.0f MiB) is taken by other cases",
+                d->budget_bytes / 1048576);
+        return unusable(d, c, e);
+    }
+    if (!c->work[0] || !c->work[1])
+        d->used_bytes += c->work_bytes;
+    if (make_work(d, c, e) || (!s && grow(d, c, &s, e)) || (!s->ready && kb_set_fill(d, c, s, e)))
+        return unusable(d, c, e);
+    return 0;
+}
+
+static bool stale(const struct kb_set *s)
+{
+    return !s->ready || s->verified;
+}
+
+int kb_data_refill(struct kb_data *d, bool slow, struct kb_case_data **c_out, struct kb_set **s_out, struct kb_error *e)
+{
+    *c_out = NULL;
+    *s_out = NULL;
+    for (int i = 0; i < d->bench->case_count; i++) {
+        struct kb_case_data *c = &d->cases[i];
+        struct kb_set *s = NULL;
+        if (!c->usable || (!slow && c->reference_us > 20e3))
+            continue;
+        for (int k = 0; k < c->set_count && !s; k++)
+            s = stale(&c->sets[k]) ? &c->sets[k] : NULL;
+        bool room = c->set_count && c->set_count < d->want_sets && d->used_bytes + c->set_bytes <= d->budget_bytes;
+        if (!s && c->set_count && !room)
+            continue;
+        *c_out = c;
+        if (!c->set_count && kb_data_prepare(d, c, e))
+            return -1;
+        if (!s && room && grow(d, c, &s, e)) { // memory is short: what is there must do
+            d->want_sets = c->set_count;
+            return 0;
+        }
+        *s_out = s ? s : &c->sets[0];
+        return s && kb_set_fill(d, c, s, e) ? unusable(d, c, e) : 0;
+    }
+    return 0;
+}
+
+struct kb_set *kb_data_take(struct kb_data *d, struct kb_case_data *c, bool *fresh, struct kb_error *e)
+{
+    struct kb_set *best = NULL;
+    if (kb_data_prepare(d, c, e))
+        return NULL;
+    for (int i = 0; i < c->set_count; i++)
+        if (c->sets[i].ready && (!best || c->sets[i].verified < best->verified ||
+                                 (c->sets[i].verified == best->verified && c->sets[i].number < best->number)))
+            best = &c->sets[i];
+    *fresh = best && !best->verified;
+    if (!*fresh && (!best || c->reference_us <= 50e3)) {
+        best = best ? best : &c->sets[0];
+        if (kb_set_fill(d, c, best, e)) {
+            unusable(d, c, e);
+            return NULL;
+        }
+        *fresh = true;
+    }
+    best->verified++;
+    return best;
+}
+
+void kb_set_spoil(struct kb_set *s)
+{
+    s->ready = false;
+}
+
+void kb_data_addresses(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int run,
+                       uint64_t *addresses)
+{
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        enum kb_role role = d->bench->args[i].role;
+        addresses[i] = role == KB_INPUT ? s->input[i].address : has_work(role) ? c->work[run][i].address : 0;
+    }
+}
+
+int kb_data_reset(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, struct kb_error *e)
+{
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        const struct kb_arg *a = &d->bench->args[i];
+        struct kb_buffer *b = &c->work[run][i];
+        uint64_t n = (uint64_t)c->elements[i];
+        if (!has_work(a->role))
+            continue;
+        int failed = a->role == KB_INOUT
+                         ? b->bytes && d->device->ops->copy(d->device, b->address, s->input[i].address, b->bytes, e)
+                         : kb_op_poison(&d->ops, b, n, a->dtype, run, e);
+        if (failed || kb_op_guard_fill(&d->ops, b, e))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+// The data of a bench on the device: cases with their shapes, input sets with the reference's results, and the outputs
+// that variants write to. Every buffer lies between guard zones.
+//
+// A case has a few input sets, each of a number that it never had before: values are a function of seed, number, case,
+// argument and element. The reference runs once a set, before any variant sees the set, on poisoned results of its own.
+#ifndef KB_VERIFY_DATA_H
+#define KB_VERIFY_DATA_H
+#include "verify/ops.h"
+#include "verify/program.h"
+#include "verify/tolerance.h"
+
+enum { KB_GUARD_BYTES = 4096, KB_MOST_SETS = 16 };
+
+struct kb_data_file { // a .npy that travelled with the bench; borrowed
+    const char *name;
+    const char *bytes;
+    size_t size;
+};
+struct kb_set {
+    uint64_t number;
+    bool ready;
+    int verified; // times that verify took it
+    bool has_reference;
+    struct kb_buffer *input; // by argument; inputs and what inouts begin with
+    uint64_t *hash;          // of each input
+    struct kb_buffer *ref;   // by argument: outputs and inouts; doubles for floating types, else the type itself
+    struct kb_buffer *scale; // by argument: see kb_op_group_scale; floating types only
+    double *fallback;        // by argument: root mean square over all groups
+};
+struct kb_case_data {
+    int index;
+    char *label;
+    int64_t (*shape)[KB_MAX_DIMS]; // by argument
+    int64_t *elements;
+    double terms;              // see kb_terms, of the largest output
+    struct kb_plan reference;  // launches of the reference
+    struct kb_buffer *work[2]; // by argument: outputs, inouts, scratch; two of each for two runs
+    struct kb_set *sets;
+    int set_count; // allocated so far, at most data.want_sets
+    uint64_t next_number;
+    double set_bytes, work_bytes; // device memory of one set, of the two sets of outputs
+    double reference_us;          // of the last run of the reference; 0 before
+    bool usable;
+    struct kb_error why; // if not usable
+};
+struct kb_data {
+    struct kb_device *device;
+    struct kb_bench *bench; // owned
+    struct kb_ops ops;
+    bool on_cpu;
+    uint64_t seed;
+    int want_sets;
+    double budget_bytes, used_bytes; // device memory: half of what was free
+    struct kb_program reference;
+    bool has_reference;
+    const char *no_reference; // why not: static text
+    const struct kb_data_file *files;
+    int file_count;
+    struct kb_case_data *cases; // one a case of the bench
+    uint64_t counter;           // sets filled so far
+};
+struct kb_data_request {
+    struct kb_bench *bench; // taken, also on failure
+    uint64_t seed;
+    int sets;
+    const struct kb_image *builtin;   // NULL where loops do
+    const struct kb_image *reference; // NULL: none
+    const cJSON *reference_compiled;
+    const struct kb_data_file *files; // must live as long as the data
+    int file_count;
+};
+// Loads the reference and lays out the cases. A case that cannot be used says why by itself; -1 only if nothing can.
+int kb_data_open(struct kb_device *, const struct kb_data_request *, struct kb_data *, struct kb_error *);
+void kb_data_close(struct kb_data *);
+
+bool kb_arg_is_written(enum kb_role);           // output or inout
+enum kb_dtype kb_reference_type(enum kb_dtype); // doubles for floating types
+int kb_data_smallest(const struct kb_data *);   // usable case with the fewest elements, -1 if none
+
+// Makes outputs and one filled set of a case, if not there yet. -1: the case is not usable (its `why` is filled) or the
+// device failed (see device.fault).
+int kb_data_prepare(struct kb_data *, struct kb_case_data *, struct kb_error *);
+// Fills or refills one set somewhere: a missing one, or one that verify took. slow: also where the reference takes long
+// (over 20 ms). *c and *s say which; NULL if all are full. -1 on failure.
+int kb_data_refill(struct kb_data *, bool slow, struct kb_case_data **c, struct kb_set **s, struct kb_error *);
+// A set for verifying that no version has seen; where the reference takes over 50 ms and none is ready, the one that
+// was taken least (*fresh false).
+struct kb_set *kb_data_take(struct kb_data *, struct kb_case_data *, bool *fresh, struct kb_error *);
+// Marks a set as spoilt (an input was changed): it is filled anew before its next use.
+void kb_set_spoil(struct kb_set *);
+
+// What an argument's launch address is, in run 0 or 1 on this set; addresses: by argument.
+void kb_data_addresses(const struct kb_data *, const struct kb_case_data *, const struct kb_set *, int run,
+                       uint64_t *addresses);
+// Outputs and scratch poisoned with pattern `run`, inouts as the set has them, guards renewed.
+int kb_data_reset(struct kb_data *, struct kb_case_data *, const struct kb_set *, int run, struct kb_error *);
+
+#endif

@@ -1,0 +1,12 @@
+// Filling an input set and running the reference on it.
+#ifndef KB_VERIFY_FILL_H
+#define KB_VERIFY_FILL_H
+#include "verify/data.h"
+
+// New values under a new number, then the reference's results, checked: everything written, nothing beside it, inputs
+// kept. The error begins with "the reference itself" where that is at fault. Leaves s->ready false on failure.
+int kb_set_fill(struct kb_data *, struct kb_case_data *, struct kb_set *, struct kb_error *);
+// The key of the random numbers of one argument.
+uint64_t kb_fill_key(uint64_t seed, uint64_t set, int case_index, int arg);
+
+#endif

@@ -1,0 +1,313 @@
+#include "verify/trial.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kb_trial_free(struct kb_trial *t)
+{
+    free(t->outputs);
+    *t = (struct kb_trial){0};
+}
+
+static void begin(const struct kb_data *d, enum kb_trial_depth depth, struct kb_trial *t)
+{
+    *t = (struct kb_trial){.depth = depth, .pass = true};
+    t->outputs = kb_alloc((size_t)d->bench->arg_count * sizeof *t->outputs);
+    for (int i = 0; i < d->bench->arg_count; i++)
+        if (kb_arg_is_written(d->bench->args[i].role))
+            t->outputs[t->output_count++] = (struct kb_trial_output){.arg = i, .pass = true};
+}
+
+static void fail_trial(struct kb_trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail_trial(struct kb_trial *t, const char *format, ...)
+{
+    va_list list;
+    if (!t->pass) // the first thing that is wrong says most
+        return;
+    t->pass = false;
+    va_start(list, format);
+    vsnprintf(t->reason, sizeof t->reason, format, list);
+    va_end(list);
+}
+
+static void fail_output(const struct kb_data *d, struct kb_trial *t, struct kb_trial_output *o, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void fail_output(const struct kb_data *d, struct kb_trial *t, struct kb_trial_output *o, const char *format, ...)
+{
+    char text[320];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fail_trial(t, "%s: %s", d->bench->args[o->arg].name, text);
+    if (o->pass)
+        memcpy(o->reason, text, sizeof text);
+    o->pass = false;
+}
+
+// The kernel's failure is the trial's result, not an error of its making.
+static int run_once(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run,
+                    const struct kb_program *p, const struct kb_plan *plan, const struct kb_variant *v,
+                    struct kb_trial *t, struct kb_error *e)
+{
+    struct kb_error inner = {0};
+    uint64_t *addresses = kb_alloc((size_t)d->bench->arg_count * sizeof *addresses);
+    int failed = kb_data_reset(d, c, s, run, e) || d->device->ops->sync(d->device, e);
+    kb_data_addresses(d, c, s, run, addresses);
+    if (!failed &&
+        (kb_plan_launch_all(p, plan, v, d->bench, addresses, &inner) || d->device->ops->sync(d->device, &inner))) {
+        t->device_failed = true;
+        fail_trial(t, "kernel %s: %s", inner.on[0] ? inner.on : v->launches[0].kernel, inner.what);
+    }
+    free(addresses);
+    return failed ? -1 : 0;
+}
+
+static void describe_guard(const struct kb_data *d, struct kb_trial *t, struct kb_trial_output *o,
+                           const struct kb_guard_report *g, size_t bytes, enum kb_dtype dtype, const char *name)
+{
+    int64_t size = (int64_t)kb_dtype_bytes(dtype);
+    char text[256];
+    if (g->first < 0)
+        snprintf(text, sizeof text, "%llu bytes written before the start of %s, from byte %lld on",
+                 (unsigned long long)g->changed, name, (long long)g->first);
+    else
+        snprintf(text, sizeof text, "%llu bytes written past the end of %s, from element %lld on (it has %lld)",
+                 (unsigned long long)g->changed, name, (long long)(g->first / size),
+                 (long long)((int64_t)bytes / size));
+    if (o)
+        fail_output(d, t, o, "%s", text);
+    else
+        fail_trial(t, "%s", text);
+}
+
+static int check_guard(struct kb_data *d, const struct kb_buffer *b, int arg, struct kb_trial *t,
+                       struct kb_trial_output *o, struct kb_error *e)
+{
+    struct kb_guard_report g;
+    if (kb_op_guard_check(&d->ops, b, &g, e))
+        return -1;
+    if (!g.changed)
+        return 0;
+    if (o && !o->guard_bytes)
+        o->guard_first = g.first;
+    if (o)
+        o->guard_bytes += g.changed;
+    describe_guard(d, t, o, &g, b->bytes, d->bench->args[arg].dtype, d->bench->args[arg].name);
+    return 0;
+}
+
+static struct kb_trial_output *output_of(struct kb_trial *t, int arg)
+{
+    for (int i = 0; i < t->output_count; i++)
+        if (t->outputs[i].arg == arg)
+            return &t->outputs[i];
+    return NULL;
+}
+
+// Guards of everything the kernel was given, and that inputs kept their values.
+static int check_surroundings(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const int *runs,
+                              int run_count, struct kb_trial *t, struct kb_error *e)
+{
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        const struct kb_arg *a = &d->bench->args[i];
+        for (int k = 0; k < run_count; k++)
+            if (c->work[runs[k]][i].address && check_guard(d, &c->work[runs[k]][i], i, t, output_of(t, i), e))
+                return -1;
+        if (a->role != KB_INPUT)
+            continue;
+        uint64_t hash;
+        bool was_whole = t->pass;
+        if (check_guard(d, &s->input[i], i, t, NULL, e) || kb_op_hash(&d->ops, &s->input[i], &hash, e))
+            return -1;
+        if (hash != s->hash[i])
+            fail_trial(t, "the kernel changed its input %s", a->name);
+        if (was_whole && !t->pass)
+            kb_set_spoil(s);
+    }
+    return 0;
+}
+
+static void index_text(const struct kb_case_data *c, const struct kb_bench *b, int arg, uint64_t flat, char *out,
+                       size_t room)
+{
+    int64_t index[KB_MAX_DIMS];
+    int ndim = b->args[arg].ndim;
+    for (int i = ndim - 1; i >= 0; i--) {
+        uint64_t n = c->shape[arg][i] > 0 ? (uint64_t)c->shape[arg][i] : 1;
+        index[i] = (int64_t)(flat % n);
+        flat /= n;
+    }
+    size_t used = (size_t)snprintf(out, room, "[");
+    for (int i = 0; i < ndim && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%lld", i ? ", " : "", (long long)index[i]);
+    if (used < room)
+        snprintf(out + used, room - used, "]");
+}
+
+static int inspect_outputs(struct kb_data *d, struct kb_case_data *c, struct kb_trial *t, struct kb_error *e)
+{
+    for (int k = 0; k < t->output_count; k++) {
+        struct kb_trial_output *o = &t->outputs[k];
+        const struct kb_arg *a = &d->bench->args[o->arg];
+        char where[160];
+        if (kb_op_inspect(&d->ops, &c->work[0][o->arg], &c->work[1][o->arg], (uint64_t)c->elements[o->arg], a->dtype,
+                          &o->inspection, e))
+            return -1;
+        if (a->role == KB_INOUT) // was never poisoned
+            o->inspection.unwritten = 0;
+        t->differs = t->differs || o->inspection.differ;
+        if (!o->inspection.unwritten)
+            continue;
+        index_text(c, d->bench, o->arg, o->inspection.first_unwritten, where, sizeof where);
+        fail_output(d, t, o, "%llu of %lld elements never written, first at %s",
+                    (unsigned long long)o->inspection.unwritten, (long long)c->elements[o->arg], where);
+    }
+    return 0;
+}
+
+static void value_text(enum kb_dtype dtype, uint64_t code, char out[40])
+{
+    if (!kb_dtype_is_float(dtype)) {
+        int unused = 64 - 8 * (int)kb_dtype_bytes(dtype);
+        int64_t value = dtype == KB_U8 ? (int64_t)code : (int64_t)(code << unused) >> unused;
+        snprintf(out, 40, "%" PRId64, value);
+        return;
+    }
+    double value = kbe_decode((int)dtype, code);
+    snprintf(out, 40, isfinite(value) ? "%.17g" : "%f", value);
+    if (isnan(value))
+        snprintf(out, 40, "nan");
+}
+
+static int fetch(struct kb_data *d, const struct kb_buffer *b, enum kb_dtype dtype, uint64_t index, char out[40],
+                 struct kb_error *e)
+{
+    uint64_t code = 0, size = kb_dtype_bytes(dtype);
+    if (d->device->ops->to_host(d->device, &code, b->address + index * size, size, e))
+        return -1;
+    value_text(dtype, code, out);
+    return 0;
+}
+
+static struct kbe_map map_of(const struct kb_case_data *c, const struct kb_arg *a, int arg)
+{
+    const int64_t *shape = c->shape[arg];
+    struct kbe_map m = {.columns = a->ndim ? (uint64_t)shape[a->ndim - 1] : 1,
+                        .rows = a->ndim > 1 ? (uint64_t)shape[a->ndim - 2] : 1};
+    m.cell_columns = m.columns < KBE_MAP_COLUMNS ? m.columns : KBE_MAP_COLUMNS;
+    m.cell_rows = m.rows < KBE_MAP_ROWS ? m.rows : KBE_MAP_ROWS;
+    return m;
+}
+
+static int locate_wrong(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run,
+                        struct kb_trial_output *o, struct kb_error *e)
+{
+    const struct kb_arg *a = &d->bench->args[o->arg];
+    const struct kb_buffer *out = &c->work[run][o->arg], *ref = &s->ref[o->arg];
+    const struct kb_buffer *scale = s->scale[o->arg].address ? &s->scale[o->arg] : NULL;
+    o->has_bad = o->part.first_bad != KBE_NO_INDEX;
+    if (!o->has_bad)
+        return 0;
+    o->bad_index = o->part.first_bad;
+    o->map = map_of(c, a, o->arg);
+    if (fetch(d, out, a->dtype, o->bad_index, o->got, e) ||
+        fetch(d, ref, kb_reference_type(a->dtype), o->bad_index, o->want, e))
+        return -1;
+    return kb_op_map(&d->ops, out, ref, scale, (uint64_t)c->elements[o->arg], &o->bound.rule, &o->map, o->cells, e);
+}
+
+static int compare_output(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, int run, struct kb_trial *t,
+                          struct kb_trial_output *o, struct kb_error *e)
+{
+    const struct kb_arg *a = &d->bench->args[o->arg];
+    uint64_t n = (uint64_t)c->elements[o->arg];
+    struct kb_judgement j;
+    if (t->depth == KB_TRIAL_RUN)
+        kb_bound_none(a->dtype, &o->bound);
+    else
+        kb_bound_for(&d->bench->tolerance, a->dtype, c->terms, &o->bound);
+    o->bound.rule.group = kb_scale_group(a->ndim, c->shape[o->arg]);
+    o->bound.rule.fallback = s->fallback[o->arg];
+    if (kb_op_compare(&d->ops, &c->work[run][o->arg], &s->ref[o->arg],
+                      s->scale[o->arg].address ? &s->scale[o->arg] : NULL, n, &o->bound.rule, &o->part, e))
+        return -1;
+    kb_metrics_of(&o->part, n, &o->metrics);
+    o->compared = true;
+    if (t->depth == KB_TRIAL_RUN)
+        kb_judge_finite(&o->part, n, &j);
+    else
+        kb_judge(&o->bound, &o->part, &o->metrics, n, &j);
+    if (!j.pass)
+        fail_output(d, t, o, "%s", j.reason);
+    else if (o->pass && j.reason[0])
+        snprintf(o->reason, sizeof o->reason, "%s", j.reason);
+    return t->depth == KB_TRIAL_RUN ? 0 : locate_wrong(d, c, s, run, o, e);
+}
+
+// The second run's output too where it has other bits: a race shows in either.
+static int compare_outputs(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_trial *t,
+                           struct kb_error *e)
+{
+    for (int k = 0; k < t->output_count; k++) {
+        struct kb_trial_output *o = &t->outputs[k];
+        if (compare_output(d, c, s, 0, t, o, e))
+            return -1;
+        bool first_is_right = o->part.mismatches == 0;
+        if (o->inspection.differ && first_is_right && compare_output(d, c, s, 1, t, o, e))
+            return -1;
+    }
+    return 0;
+}
+
+static void remark(const struct kb_data *d, struct kb_trial *t)
+{
+    size_t used = strlen(t->reason);
+    if (t->differs) {
+        uint64_t most = 0;
+        for (int k = 0; k < t->output_count; k++)
+            most = kbe_umax(most, t->outputs[k].inspection.differ);
+        used += (size_t)snprintf(t->reason + used, sizeof t->reason - used, "%s2 runs differ bitwise (%llu elements)",
+                                 used ? "; " : "", (unsigned long long)most);
+    }
+    for (int k = 0; t->pass && k < t->output_count && used < sizeof t->reason; k++)
+        if (t->outputs[k].reason[0])
+            used += (size_t)snprintf(t->reason + used, sizeof t->reason - used, "%s%s: %s", used ? "; " : "",
+                                     d->bench->args[t->outputs[k].arg].name, t->outputs[k].reason);
+}
+
+int kb_trial_run(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const struct kb_program *p,
+                 const struct kb_plan *plan, const struct kb_variant *v, enum kb_trial_depth depth, struct kb_trial *t,
+                 struct kb_error *e)
+{
+    static const int both[] = {0, 1};
+    begin(d, depth, t);
+    for (int run = 0; run < 2; run++) {
+        if (run_once(d, c, s, run, p, plan, v, t, e))
+            return -1;
+        if (t->device_failed)
+            return 0;
+    }
+    if (check_surroundings(d, c, s, both, 2, t, e) || inspect_outputs(d, c, t, e) ||
+        (s->has_reference && compare_outputs(d, c, s, t, e)))
+        return -1;
+    remark(d, t);
+    return 0;
+}
+
+int kb_trial_compare(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, int run, struct kb_trial *t,
+                     struct kb_error *e)
+{
+    begin(d, KB_TRIAL_VERIFY, t);
+    if (check_surroundings(d, c, s, &run, 1, t, e))
+        return -1;
+    for (int k = 0; s->has_reference && k < t->output_count; k++)
+        if (compare_output(d, c, s, run, t, &t->outputs[k], e))
+            return -1;
+    return 0;
+}
