@@ -8,6 +8,7 @@
 struct kb_peaks { // vendor's figures; NAN where unknown. From profiles/devices/*.json or computed from clocks and
                   // widths
     double dram_bytes_per_s, l2_bytes_per_s, fp32_flops, fp64_flops, f16_tensor_flops;
+    double f8_tensor_flops; // 8-bit operands, floating or integer
     double l2_bytes;
     char source[160];
 };
@@ -15,12 +16,15 @@ struct kb_roofs {                                       // measured on this devi
     double copy_bytes_per_s;                            // a large device to device copy, read + written
     double footprint_bytes, footprint_copy_bytes_per_s; // a plain copy of the bench's footprint, cold
     double fp32_flops, tensor_flops;
-    char tensor_type[8];
-    char source[16]; // "measured" or "cached"
+    char tensor_type[8]; // "bf16": by mma.sync, which wgmma of sm_90 can beat
+    char source[16];     // "measured" or "cached"
 };
 struct kb_work { // declared by the bench, or counted; NAN unknown
     double flops, bytes;
     char source[16]; // "declared", "counted", "counters"
+    // Narrowest floating or 8-bit type of the bench's inputs, in bits: 8 allows the 8-bit tensor peak, 16 or less lets
+    // the tensor roof stand for compute. 0: wider, or unknown.
+    int operand_bits;
 };
 struct kb_roofline_point {
     double intensity; // flops per byte; NAN if bytes are 0 or unknown
@@ -32,7 +36,8 @@ struct kb_roofline_point {
     const char *impossible_why; // static text
 };
 // Impossible (DESIGN.md): cold time < (bytes - L2 size) / vendor DRAM peak or < flops / vendor peak; warm: bytes / the
-// L2's peak. Beating the measured copy is no impossibility. time_us <= 0 or not finite is impossible too.
+// L2's peak. The peak is the largest that the operands allow. Beating the measured copy is no impossibility. time_us <=
+// 0 or not finite is impossible too.
 void kb_roofline_place(const struct kb_work *, const struct kb_peaks *, const struct kb_roofs *, double time_us,
                        bool cold, struct kb_roofline_point *);
 
