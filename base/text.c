@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,38 +158,41 @@ char *kb_cleaned(const char *s)
     return kb_text_take(&out);
 }
 
+// Edits from a to b, in halves: 2 for a letter added, lost, changed or swapped with its neighbour, 1 for its case.
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 64 };
-    size_t row[MOST + 1], n = strlen(b);
+    size_t rows[3][MOST + 1], n = strlen(b);
     if (n > MOST)
-        return MOST;
+        return 2 * MOST;
     for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
+        rows[0][j] = 2 * j;
+    size_t i = 0;
+    for (; a[i]; i++) {
+        size_t *above2 = rows[(i + 2) % 3], *above = rows[i % 3], *row = rows[(i + 1) % 3];
+        row[0] = 2 * (i + 1);
         for (size_t j = 0; j < n; j++) {
-            size_t change = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            size_t best = change < row[j] + 1 ? change : row[j] + 1;
-            row[j + 1] = best < diagonal + 1 ? best : diagonal + 1;
+            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+            size_t best = above[j] + (a[i] == b[j] ? 0 : same ? 1 : 2);
+            best = above[j + 1] + 2 < best ? above[j + 1] + 2 : best;
+            best = row[j] + 2 < best ? row[j] + 2 : best;
+            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && above2[j - 1] + 2 < best)
+                best = above2[j - 1] + 2;
+            row[j + 1] = best;
         }
     }
-    return row[n];
+    return rows[i % 3][n];
 }
 
 const char *kb_nearest(const char *word, const char *const *candidates, size_t n)
 {
     const char *best = NULL;
-    size_t limit = strlen(word) / 3 > 2 ? strlen(word) / 3 : 2;
+    size_t third = strlen(word) / 3, limit = 2 * (third > 2 ? third : 2) + 1;
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(word, candidates[i]);
-        if (d <= limit && d < strlen(candidates[i])) {
+        if (d < limit && d < 2 * strlen(candidates[i])) {
             best = candidates[i];
-            limit = d ? d - 1 : 0;
-            if (!d)
-                break;
+            limit = d;
         }
     }
     return best;

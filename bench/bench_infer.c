@@ -104,8 +104,10 @@ static char *bare_type(const char *type, int *pointers, bool *is_const)
 
 static int find_type(struct inference *f, const char *type)
 {
+    size_t length = strlen(type); // "long int" is "long"
+    length -= length > 4 && kb_ends(type, " int") ? 4 : 0;
     for (size_t i = 0; i < KB_COUNT(element_types); i++)
-        if (!strcmp(element_types[i].name, type))
+        if (!strncmp(element_types[i].name, type, length) && !element_types[i].name[length])
             return (int)i;
     for (int t = 0; t < f->kernel->template_param_count; t++) {
         if (strcmp(f->kernel->template_params[t], type))

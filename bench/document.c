@@ -131,17 +131,28 @@ static const char *syntax_hint(const char *text, const char *at, const char *end
         return "JSON has no comments; use a key named \"comment\"";
     if ((*at == '}' || *at == ']') && last == ',')
         return "remove the comma before it";
-    if (*at == '\'')
-        return "JSON quotes with \"";
+    if (*at == '\'' || isalpha((unsigned char)*at))
+        return "keys and texts stand in double quotes; true, false and null are lower case";
     if (last == '"' || last == '}' || last == ']' || (last >= '0' && last <= '9'))
         return "is a comma missing before it?";
     return "see docs/bench.md for a whole example";
 }
 
+// cJSON stops one character into what it wanted to be a key.
+static const char *wrong_key(const char *text, const char *at)
+{
+    const char *before = at - 1;
+    if (at <= text || (unsigned char)*before <= ' ')
+        return at;
+    while (before > text && (unsigned char)before[-1] <= ' ')
+        before--;
+    return before > text && (before[-1] == '{' || before[-1] == ',') ? at - 1 : at;
+}
+
 static int syntax_error(struct kb_document *doc, const char *at)
 {
     const char *end = doc->text + doc->size;
-    at = at && at >= doc->text && at <= end ? at : end;
+    at = at && at >= doc->text && at <= end ? wrong_key(doc->text, at) : end;
     while (at < end && (unsigned char)*at <= ' ')
         at++;
     int line = 1 + lines_in(doc->text, at);

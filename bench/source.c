@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTING = 256 };
+enum { MAX_NESTING = 256, MAX_LIST = 16384 }; // MAX_LIST tokens in brackets: bounds the search for their end
 
 struct found { // a kernel while it is read
     struct kb_source_kernel kernel;
@@ -52,20 +52,20 @@ static char *token_text(const struct scanner *s, int i)
 static int matching(const struct scanner *s, int i, const char *open, const char *close)
 {
     int depth = 0;
-    for (; !is_type(s, i, KB_TOKEN_END); i++) {
+    for (int end = i + MAX_LIST; i < end && !is_type(s, i, KB_TOKEN_END); i++) {
         if (is(s, i, open))
             depth++;
         else if (is(s, i, close) && --depth == 0)
             return i;
     }
-    return i;
+    return s->count - 1;
 }
 
 // The same for '<': parentheses inside are skipped, and ';' or '{' says that it was a comparison (0).
 static int matching_angle(const struct scanner *s, int i)
 {
     int depth = 0;
-    for (; !is_type(s, i, KB_TOKEN_END); i++) {
+    for (int end = i + MAX_LIST; i < end && !is_type(s, i, KB_TOKEN_END); i++) {
         if (is(s, i, "("))
             i = matching(s, i, "(", ")");
         if (is(s, i, "<"))
@@ -158,6 +158,9 @@ static void each_part(struct scanner *s, int from, int to, struct found *f,
 {
     int depth = 0, start = from, value = -1;
     for (int i = from; i <= to; i++) {
+        int angle = value >= 0 && i < to && is(s, i, "<") ? matching_angle(s, i) : 0;
+        if (angle && angle < to) // in a value '<' is a bracket only if it is closed
+            i = angle + 1;
         bool opens = is(s, i, "(") || is(s, i, "[") || is(s, i, "{") || (value < 0 && is(s, i, "<"));
         bool closes = is(s, i, ")") || is(s, i, "]") || is(s, i, "}") || (value < 0 && is(s, i, ">"));
         if (i == to || (depth == 0 && is(s, i, ","))) {
@@ -355,6 +358,8 @@ static void walk(struct scanner *s)
             next_declaration(s);
         } else if (is(s, s->i, "template")) {
             s->template_at = s->i;
+            int close = is(s, s->i + 1, "<") ? matching_angle(s, s->i + 1) : 0;
+            s->i = close ? close : s->i; // past the templates inside its parameters
         } else if (is(s, s->i, "__global__")) {
             read_kernel(s);
         } else if (!is_type(s, s->i, KB_TOKEN_NAME) && !is_type(s, s->i, KB_TOKEN_PUNCT) &&
