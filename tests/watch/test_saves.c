@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct bed {
@@ -95,6 +96,60 @@ static void the_trace_of_vim(void **state)
         delete_file(&b, "k.cu~");
         expect_one_build(&b, texts[i]);
     }
+    bed_end(&b);
+}
+
+// The same while the watch is running: it meets every state on the way. The quiet time is far longer than any gap.
+static void the_trace_of_vim_step_by_step(void **state)
+{
+    (void)state;
+    struct bed b = {.dir = scratch_dir(), .watch = kb_watch_new(&(struct kb_watch_options){.quiet_ms = 2000})};
+    char *path = in_dir(b.dir, "k.cu");
+    put(b.dir, "k.cu", "one\n");
+    b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+    run_until(b.watch, &b.log, KB_WATCH_CHANGED, b.source);
+    seen_clear(&b.log);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 30; i++) {
+            char text[16], *backup = in_dir(b.dir, "k.cu~"), *probe = in_dir(b.dir, "4913");
+            snprintf(text, sizeof text, "%d\n", i);
+            close(open(probe, O_WRONLY | O_CREAT | O_EXCL, 0644));
+            unlink(probe);
+            usleep(1000);
+            rename(path, backup);
+            usleep(1000);
+            int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+            usleep(1000);
+            if (write(fd, text, strlen(text)) < 0)
+                _exit(1);
+            usleep(1000);
+            close(fd);
+            usleep(1000);
+            unlink(backup);
+            free(backup);
+            free(probe);
+        }
+        _exit(0);
+    }
+    run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    int last = -1;
+    for (int i = 0; i < b.log.count; i++) { // whole contents, in order, and nothing else
+        const struct seen *seen = &b.log.events[i];
+        if (i == b.log.count - 1)
+            break;
+        assert_int_equal(seen->kind, KB_WATCH_CHANGED);
+        char *end;
+        int number = (int)strtol(seen->main, &end, 10);
+        assert_string_equal(end, "\n");
+        assert_true(number > last);
+        last = number;
+    }
+    assert_int_equal(last, 29);
+    free(path);
     bed_end(&b);
 }
 
@@ -259,14 +314,17 @@ static void a_symbolic_link_its_target_and_a_swap(void **state)
     bed_end(&b);
 }
 
-static void run(const struct bed *b, char *const argv[])
+// Runs a program while the watch is running, until its save has been seen.
+static void run(struct bed *b, char *const argv[])
 {
-    struct kb_capture result;
     struct kb_error e;
-    assert_int_equal(kb_capture(argv, b->dir, 20000, 1 << 20, &result, &e), 0);
-    if (result.exit_code)
-        fail_msg("%s ended with %d: %s", argv[0], result.exit_code, result.err.data ? result.err.data : "");
-    kb_capture_free(&result);
+    pid_t child = kb_spawn(argv, b->dir, (int[]){-1, -1, -1}, 3, &e);
+    if (child < 0)
+        fail_msg("%s", kb_error_line(&e));
+    run_until(b->watch, &b->log, KB_WATCH_SETTLED, b->source);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 static void real_vim(void **state)
@@ -321,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_trace_of_vim),
+        cmocka_unit_test(the_trace_of_vim_step_by_step),
         cmocka_unit_test(droppings),
         cmocka_unit_test(the_trace_of_a_safe_write),
         cmocka_unit_test(a_save_of_the_same_content_is_said_to_be_the_same),
