@@ -33,17 +33,45 @@ char *kb_arch_objection(const char *arch);
 void kb_verdict_note(struct kb_compiled *out, char *note); // takes note
 void kb_verdict_nvrtc(struct kb_build *b, const struct kb_nvrtc_result *r);
 // Messages of a log into out (replacing those there); names of the request stay, the temporary folder goes.
-void kb_verdict_messages(struct kb_build *b, const char *log);
+// expanded: nvcc has replaced __global__ and the like by longer words in the lines that it shows.
+void kb_verdict_messages(struct kb_build *b, const char *log, bool expanded);
 void kb_verdict_failed(struct kb_build *b, const char *otherwise);
 
 // kernels.c: the kernels of out->cubin, with what the log says of them. lowered: one a requested kernel, or NULL.
 void kb_kernels_fill(struct kb_build *b, char *const *lowered);
 
-// host.c: a source with host code made fit for NVRTC. NULL if there is nothing to change. Owned by the caller.
-char *kb_host_blanked(struct kb_build *b, const char *source, size_t size);
-// Writes stand-ins for host headers into the tree. Their folder's name inside the tree is KB_HOST_STUBS.
+// host.c: sources with host code made fit for NVRTC. Lines and columns stay as they are.
+struct kb_host_text {
+    char *text;  // owned
+    int blanked; // functions taken out
+};
+// Host functions (neither __global__ nor __device__ nor constexpr) outside of classes become blanks.
+void kb_host_blank(const char *text, size_t size, struct kb_host_text *out);
+// Further items outside of classes, kernels excepted, that contain one of these lines become blanks too; returns how
+// many.
+int kb_host_blank_lines(char *text, const int *lines, int count);
+
+// host_stubs.c: stand-ins for host headers in the tree's folder KB_HOST_STUBS, empty where nothing of them is needed.
 #define KB_HOST_STUBS ".kbench-host"
-int kb_host_stubs(struct kb_build *b, struct kb_error *e);
+// Headers that the request includes and that neither it nor the toolkit has; owned texts.
+void kb_host_missing(const struct kb_build *b, struct kb_words *out);
+int kb_host_stubs(const struct kb_build *b, const struct kb_words *missing, struct kb_error *e);
+// true for names that every nvcc source has without an include, and NVRTC has not ("uint", "NAN").
+bool kb_host_prelude_has(const char *identifier);
+
+// host_compile.c: whether a failed plain compile was likely due to host code; the compile without it; and whether its
+// errors say more than those of the plain one.
+bool kb_host_worth_it(const struct kb_build *b);
+int kb_host_compile(struct kb_build *b, struct kb_error *e);
+bool kb_host_better(const struct kb_compiled *plain, const struct kb_compiled *later);
+
+// includes.c: watches which files of the tree are opened from now on; _take puts them into b->out and ends it.
+struct kb_includes;
+struct kb_includes *kb_includes_watch(const struct kb_build *b);
+void kb_includes_take(struct kb_includes *w, struct kb_build *b);
+
+// compile.c: this text as the main file through NVRTC into b->out.
+int kb_build_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e);
 
 // nvcc.c. 0 if nvcc gave a verdict, -1 if it could not be asked.
 int kb_nvcc_compile(struct kb_build *b, struct kb_error *e);

@@ -40,7 +40,7 @@ static void take_images(struct kb_compiled *out, struct kb_nvrtc_result *r)
     r->ptx = r->cubin = NULL;
 }
 
-static int run_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e)
+int kb_build_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e)
 {
     const struct kb_compile_request *r = b->request;
     char *name = kb_format("%s/%s", b->tree.dir, r->main); // its folder is where "h.h" is looked for
@@ -65,6 +65,7 @@ static int run_nvrtc(struct kb_build *b, const char *source, const struct kb_wor
     return 0;
 }
 
+// The main file as it is.
 static int compile_plain(struct kb_build *b, struct kb_error *e)
 {
     const struct kb_compile_file *f = kb_scan_file(b->request, b->request->main);
@@ -72,22 +73,87 @@ static int compile_plain(struct kb_build *b, struct kb_error *e)
     size_t size;
     char *source = kb_tree_marked(f->name, f->data, f->size, &size);
     kb_options_nvrtc(b, &options);
-    int status = run_nvrtc(b, source, &options, e);
+    int status = kb_build_nvrtc(b, source, &options, e);
     kb_words_free(&options);
     free(source);
     return status;
 }
 
+static int compile_nvcc(struct kb_build *b, struct kb_error *e)
+{
+    if (kb_nvcc_compile(b, e))
+        return -1;
+    kb_verdict_note(b->out, kb_strdup("compiled by nvcc"));
+    return 0;
+}
+
+static int try_stage(struct kb_build *b, int (*stage)(struct kb_build *, struct kb_error *), struct kb_compiled *result,
+                     struct kb_error *e)
+{
+    struct kb_compiled *kept = b->out;
+    *result = (struct kb_compiled){.log = kb_strdup("")};
+    snprintf(result->arch, sizeof result->arch, "%s", b->arch);
+    b->out = result;
+    int status = stage(b, e);
+    b->out = kept;
+    return status;
+}
+
+// The later stage's result takes the place of what is in b->out; notes add up.
+static void prefer(struct kb_build *b, struct kb_compiled *later)
+{
+    for (int i = 0; i < b->out->note_count; i++)
+        kb_verdict_note(later, kb_strdup(b->out->notes[i]));
+    kb_compiled_free(b->out);
+    *b->out = *later;
+}
+
+// Sources written for nvcc: NVRTC with the host's part taken out, then nvcc itself if it is there.
+static int compile_host_code(struct kb_build *b, bool nvcc, struct kb_error *e)
+{
+    struct kb_compiled later;
+    if (!kb_host_worth_it(b))
+        return 0;
+    if (try_stage(b, kb_host_compile, &later, e)) {
+        kb_compiled_free(&later);
+        return -1;
+    }
+    if (later.ok || kb_host_better(b->out, &later))
+        prefer(b, &later);
+    else
+        kb_compiled_free(&later);
+    if (b->out->ok || !nvcc)
+        return 0;
+    struct kb_error missing;
+    if (try_stage(b, compile_nvcc, &later, &missing)) {
+        kb_verdict_note(b->out, kb_format("nvcc might take this source: %s", kb_error_line(&missing)));
+        kb_compiled_free(&later);
+        return 0;
+    }
+    prefer(b, &later);
+    return 0;
+}
+
 static int compile_by_stages(struct kb_build *b, struct kb_error *e)
 {
-    return compile_plain(b, e);
+    const char *compiler = b->request->compiler ? b->request->compiler : "auto";
+    bool automatic = !strcmp(compiler, "auto");
+    if (!strcmp(compiler, "nvcc"))
+        return compile_nvcc(b, e);
+    if (compile_plain(b, e)) {
+        struct kb_error missing;
+        return automatic && !compile_nvcc(b, &missing) ? 0 : -1;
+    }
+    return b->out->ok ? 0 : compile_host_code(b, automatic, e);
 }
 
 // Relative names in line tables get the working folder in front, so all compiles run in "/".
 static int compile_in_root(struct kb_build *b, struct kb_error *e)
 {
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct kb_includes *watch = kb_includes_watch(b);
     int status = chdir("/") ? kb_fail(e, "/", NULL, "cannot enter the folder") : compile_by_stages(b, e);
+    kb_includes_take(watch, b);
     if (here >= 0) {
         if (fchdir(here) && !status)
             status = kb_fail(e, ".", NULL, "cannot go back to the working folder");

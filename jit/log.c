@@ -168,15 +168,27 @@ static void append_text(struct kb_compile_message *m, const struct line *l)
     m->text = joined;
 }
 
+// nvcc shows its own expansion of a line: each __global__, __device__, __launch_bounds__(n) ... has become 13 bytes
+// longer, as __attribute__((global)), __attribute__((device)), ...
+static int expansion(const struct line *source, size_t caret)
+{
+    static const char mark[] = "__attribute__((";
+    int longer = 0;
+    for (size_t i = 0; i + sizeof mark - 1 <= source->size && i < caret; i++)
+        if (!strncmp(source->start + i, mark, sizeof mark - 1))
+            longer += 13;
+    return longer;
+}
+
 // The lines that belong to a message: more of its text, then the source line, then the caret, then more text.
-static void follow(struct kb_compile_message *m, const struct line *l, struct line *held)
+static void follow(struct kb_compile_message *m, const struct line *l, struct line *held, bool expanded)
 {
     if (is_caret(l)) {
         size_t at = 0;
         while (l->start[at] != '^')
             at++;
         if (m->column == 0 && at >= 2) // both lines are indented by two blanks
-            m->column = (int)at - 1;
+            m->column = (int)at - 1 - (expanded ? expansion(held, at) : 0);
         *held = (struct line){0};
         return;
     }
@@ -199,7 +211,7 @@ void kb_log_parse(const char *log, struct kb_log *out)
     while (next_line(&log, &l)) {
         bool indented = l.size && (l.start[0] == ' ' || l.start[0] == '\t');
         if (inside && indented) {
-            follow(&out->messages[out->count - 1], &l, &held);
+            follow(&out->messages[out->count - 1], &l, &held, out->expanded);
             continue;
         }
         end_message(out, &held);

@@ -6,6 +6,8 @@
 struct kb_log {
     struct kb_compile_message *messages;
     int count, capacity;
+    bool expanded; // set by the caller: the shown lines are nvcc's, with __attribute__((global)) for __global__ and so
+                   // on
 };
 // Columns are bytes from 1, taken from the caret line; 0 where there is none.
 void kb_log_parse(const char *log, struct kb_log *out);

@@ -35,6 +35,8 @@ static const struct {
     {"--create-pch", true, "precompiled headers miss changes of headers while the compiler process lives"},
     {"-use-pch", true, "precompiled headers miss changes of headers while the compiler process lives"},
     {"--use-pch", true, "precompiled headers miss changes of headers while the compiler process lives"},
+    {"-fdevice-time-trace", true, "NVRTC crashes when a second program of a process is traced"},
+    {"--fdevice-time-trace", true, "NVRTC crashes when a second program of a process is traced"},
     {"-G", false, "it turns the optimiser off, and such code is not worth measuring; lines come without it"},
     {"--device-debug", false, "it turns the optimiser off, and such code is not worth measuring"},
     {"-arch", true, "the architecture is chosen with --arch"},

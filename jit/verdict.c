@@ -17,7 +17,7 @@ void kb_verdict_note(struct kb_compiled *out, char *note)
 
 static void set_messages(struct kb_compiled *out, struct kb_log *log)
 {
-    struct kb_log old = {out->messages, out->message_count, out->message_count};
+    struct kb_log old = {.messages = out->messages, .count = out->message_count};
     kb_log_free(&old);
     out->messages = log->messages;
     out->message_count = log->count;
@@ -100,9 +100,9 @@ static void hint_headers(struct kb_compile_message *m)
     free(name);
 }
 
-void kb_verdict_messages(struct kb_build *b, const char *log)
+void kb_verdict_messages(struct kb_build *b, const char *log, bool expanded)
 {
-    struct kb_log raw = {0}, named = {0};
+    struct kb_log raw = {.expanded = expanded}, named = {0};
     kb_log_parse(log, &raw);
     name_messages(b, &raw, &named);
     for (int i = 0; i < named.count; i++)
@@ -113,7 +113,7 @@ void kb_verdict_messages(struct kb_build *b, const char *log)
 
 static void add_message(struct kb_compiled *out, const char *file, int line, const char *text)
 {
-    struct kb_log log = {out->messages, out->message_count, out->message_count};
+    struct kb_log log = {.messages = out->messages, .count = out->message_count, .capacity = out->message_count};
     kb_log_add(&log, file, line, 0, "error", text);
     out->messages = log.messages;
     out->message_count = log.count;
@@ -186,7 +186,7 @@ void kb_verdict_nvrtc(struct kb_build *b, const struct kb_nvrtc_result *r)
     struct kb_compiled *out = b->out;
     free(out->log);
     out->log = kb_tree_hide(&b->tree, r->log);
-    kb_verdict_messages(b, out->log);
+    kb_verdict_messages(b, out->log, false);
     out->ok = r->ok && r->cubin_size > 0 && r->ptx_size > 0;
     if (out->ok)
         return;
