@@ -1,0 +1,65 @@
+// The run worker's own: its state, and one function for each kind of request. Each sends exactly one `done`.
+#ifndef KB_WORKER_RUN_H
+#define KB_WORKER_RUN_H
+#include "profiles/roofline.h"
+#include "verify/data.h"
+#include "verify/trial.h"
+#include "worker/frames.h"
+
+enum { RUN_VERSIONS = 8 };
+
+struct run_version { // one built version, loaded
+    char *key;
+    struct kb_variant *variant;
+    cJSON *compiled; // `kernels` of its `compiled` frame
+    struct kb_image image;
+    struct kb_program program;
+    uint64_t last_used;
+};
+struct run_worker {
+    struct kb_device *device;
+    struct kb_peaks peaks;
+    struct kb_roofs roofs;
+    bool has_data;
+    struct kb_data data;
+    struct kb_frame prepared; // the request that data came with; its blob holds the .npy files
+    struct kb_data_file *files;
+    struct kb_image builtin;
+    struct run_version versions[RUN_VERSIONS];
+    int version_count;
+    uint64_t uses;
+    int64_t started_us; // the request at hand
+    bool quit;
+    char cancel_reason[64];
+};
+
+void run_prepare(struct run_worker *, const struct kb_frame *); // may keep the frame's blob
+void run_check(struct run_worker *, const struct kb_frame *);
+void run_run(struct run_worker *, const struct kb_frame *);
+void run_verify(struct run_worker *, const struct kb_frame *);
+void run_time(struct run_worker *, const struct kb_frame *);
+void run_roofs(struct run_worker *, const struct kb_frame *);
+void run_forget(struct run_worker *, const struct kb_frame *);
+void run_idle(struct run_worker *, const struct kb_frame *);
+
+// The version of a request, marked as used; NULL if it is not (any more) loaded.
+struct run_version *run_find(struct run_worker *, const char *key);
+void run_drop(struct run_worker *, struct run_version *);
+// Answers that a request cannot be served: `rung` (if not NULL) failed, then `done`.
+void run_refuse(struct run_worker *, const struct kb_frame *, const char *rung, const char *reason);
+// `rung`, then `done` with poisoned as the device's fault says; a lost device ends the worker.
+void run_end(struct run_worker *, const struct kb_frame *, const char *rung, const char *status, const char *reason);
+// The session wants this job to end: its cancelling, the end of the input, or quit.
+bool run_cancelled(const struct kb_frame *);
+double run_ms(const struct run_worker *); // since the request came
+bool run_device_lost(const struct run_worker *);
+
+cJSON *run_device_json(const struct run_worker *);
+// roofline{} of a `timing` event for a case; time_us NAN with cold_reason: only the work and the floor are known.
+struct kb_work run_work(const struct run_worker *, const struct kb_case_data *);
+cJSON *run_roofline_json(const struct run_worker *, const struct kb_work *, double time_us, bool cold);
+
+// `kbench-worker selftest`: the kernels of element.cu against the C loops, bit for bit.
+int run_selftest(struct kb_device *, const struct kb_image *);
+
+#endif

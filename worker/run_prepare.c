@@ -1,0 +1,169 @@
+// `prepare` and `idle`: the bench's data on the device.
+#include "base/json.h"
+#include "base/memory.h"
+#include "profiles/timing.h"
+#include "worker/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The next piece of a blob; NULL beyond its end.
+static const char *take(const struct kb_frame *f, size_t *at, double bytes)
+{
+    if (!(bytes >= 0) || bytes > (double)(f->blob_size - *at))
+        return NULL;
+    const char *piece = f->blob_size ? f->blob + *at : "";
+    *at += (size_t)bytes;
+    return piece;
+}
+
+static int take_image(const struct kb_frame *f, const cJSON *item, size_t *at, struct kb_image *image,
+                      struct kb_error *e)
+{
+    double ptx = kb_json_number(item, "ptx_bytes", 0), cubin = kb_json_number(item, "cubin_bytes", 0);
+    const char *first = take(f, at, ptx), *second = first ? take(f, at, cubin) : NULL;
+    if (!second)
+        return kb_fail(e, NULL, NULL, "the blob is shorter than its parts");
+    kb_image_set(image, first, (size_t)ptx, second, (size_t)cubin);
+    return 0;
+}
+
+static int take_files(struct run_worker *w, size_t *at, struct kb_data_request *r, struct kb_error *e)
+{
+    const cJSON *list = kb_json_get(w->prepared.head, "files"), *item;
+    w->files = kb_alloc((size_t)cJSON_GetArraySize(list) * sizeof *w->files);
+    cJSON_ArrayForEach(item, list)
+    {
+        struct kb_data_file *file = &w->files[r->file_count++];
+        double bytes = kb_json_number(item, "bytes", -1);
+        *file = (struct kb_data_file){kb_json_text(item, "name", ""), take(&w->prepared, at, bytes), (size_t)bytes};
+        if (!file->bytes)
+            return kb_fail(e, file->name, NULL, "the blob is shorter than its parts");
+    }
+    r->files = w->files;
+    return 0;
+}
+
+static void forget_all(struct run_worker *w)
+{
+    while (w->version_count)
+        run_drop(w, &w->versions[0]);
+    if (w->has_data)
+        kb_data_close(&w->data);
+    w->has_data = false;
+    kb_frame_free(&w->prepared);
+    kb_image_free(&w->builtin);
+    free(w->files);
+    w->files = NULL;
+}
+
+static int open_data(struct run_worker *w, struct kb_error *e)
+{
+    struct kb_frame *f = &w->prepared;
+    struct kb_data_request r = {.seed = strtoull(kb_json_text(f->head, "seed", "0"), NULL, 0),
+                                .sets = (int)kb_json_int(f->head, "sets", 1),
+                                .builtin = &w->builtin};
+    struct kb_image reference = {0};
+    size_t at = 0;
+    const cJSON *ref = kb_json_get(f->head, "reference");
+    bool has_reference = cJSON_IsObject(ref);
+    if ((has_reference && take_image(f, ref, &at, &reference, e)) ||
+        take_image(f, kb_json_get(f->head, "builtin"), &at, &w->builtin, e) || take_files(w, &at, &r, e) ||
+        kb_bench_from_json(kb_json_get(f->head, "bench"), &r.bench, e)) {
+        kb_image_free(&reference);
+        return -1;
+    }
+    if (has_reference) {
+        r.reference = &reference;
+        r.reference_compiled = kb_json_get(ref, "kernels");
+    }
+    int failed = kb_data_open(w->device, &r, &w->data, e);
+    kb_image_free(&reference);
+    w->has_data = !failed;
+    return failed;
+}
+
+static cJSON *case_json(const struct kb_case_data *c)
+{
+    cJSON *o = cJSON_CreateObject();
+    kb_json_set_number(o, "case", c->index);
+    kb_json_set_text(o, "label", c->label);
+    kb_json_set_text(o, "status", c->usable ? "ready" : "unusable");
+    kb_worker_set_clean(o, "reason", c->usable ? NULL : kb_error_line(&c->why), 600);
+    kb_json_set_number(o, "set_bytes", c->set_bytes);
+    kb_json_measured(o, "reference_us", c->reference_us, c->reference_us > 0 ? NULL : "not run");
+    return o;
+}
+
+static void send_prepared(const struct run_worker *w, const struct kb_frame *f)
+{
+    cJSON *head = kb_frame_head("prepared", kb_frame_job(f)), *cases = cJSON_CreateArray();
+    for (int i = 0; i < w->data.bench->case_count; i++)
+        cJSON_AddItemToArray(cases, case_json(&w->data.cases[i]));
+    kb_json_set(head, "cases", cases);
+    kb_json_set_number(head, "sets", w->data.want_sets);
+    kb_json_set_number(head, "budget_bytes", w->data.budget_bytes);
+    kb_json_set_number(head, "used_bytes", w->data.used_bytes);
+    kb_json_set_text(head, "no_reference", w->data.has_reference ? NULL : w->data.no_reference);
+    kb_worker_send(head, NULL, 0);
+}
+
+void run_prepare(struct run_worker *w, const struct kb_frame *f)
+{
+    struct kb_error error = {0};
+    forget_all(w);
+    // The frame itself is freed by the caller, so what the data refers to is copied.
+    w->prepared.head = cJSON_Duplicate(f->head, true);
+    w->prepared.blob = kb_alloc(f->blob_size + 1);
+    w->prepared.blob_size = f->blob_size;
+    if (f->blob_size)
+        memcpy(w->prepared.blob, f->blob, f->blob_size);
+    if (open_data(w, &error)) {
+        run_end(w, f, NULL, "fail", kb_error_line(&error));
+        return;
+    }
+    if (!w->data.on_cpu)
+        kb_timing_prepare(w->device);
+    for (int i = 0; i < w->data.bench->case_count; i++) {
+        if (run_cancelled(f)) {
+            run_end(w, f, NULL, "cancelled", NULL);
+            return;
+        }
+        kb_data_prepare(&w->data, &w->data.cases[i], &error); // a case keeps its own failure
+        if (run_device_lost(w)) {
+            run_end(w, f, NULL, "fail", kb_error_line(&error));
+            return;
+        }
+    }
+    send_prepared(w, f);
+    run_end(w, f, NULL, "pass", NULL);
+}
+
+void run_idle(struct run_worker *w, const struct kb_frame *f)
+{
+    struct kb_case_data *c;
+    struct kb_set *s;
+    struct kb_error error = {0};
+    while (w->has_data && !kb_worker_pending()) {
+        if (kb_data_refill(&w->data, true, &c, &s, &error)) {
+            if (!run_device_lost(w))
+                continue; // that case has become unusable
+            run_end(w, f, NULL, "fail", kb_error_line(&error));
+            return;
+        }
+        if (!c)
+            break;
+        if (!s) // there was no memory for one more
+            continue;
+        cJSON *head = kb_frame_head("pool", kb_frame_job(f));
+        char number[24];
+        snprintf(number, sizeof number, "%" PRIu64, s->number);
+        kb_json_set_number(head, "case", c->index);
+        kb_json_set_text(head, "set", number);
+        kb_json_set_number(head, "sets", c->set_count);
+        kb_worker_send(head, NULL, 0);
+    }
+    run_end(w, f, NULL, "pass", NULL);
+}

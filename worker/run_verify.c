@@ -1,0 +1,173 @@
+// `run` and `verify`: trials of a version, case by case.
+#include "base/json.h"
+#include "base/memory.h"
+#include "worker/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct outcome {
+    int passed, failed, unusable;
+    char reason[640]; // of the first failure, else of the first case that could not be used
+    char remark[640]; // of the first case that passed with one
+};
+
+static void note(struct outcome *o, const char *label, bool label_it, int *counter, const char *reason)
+{
+    bool first_failure = counter == &o->failed && !o->failed;
+    if (first_failure || (!o->failed && !o->reason[0]))
+        snprintf(o->reason, sizeof o->reason, "%s%s%.500s", label_it ? label : "", label_it ? ": " : "", reason);
+    ++*counter;
+}
+
+static void send_unusable(const struct kb_frame *f, const char *version, const struct kb_case_data *c, const char *rung,
+                          const char *status, const char *reason)
+{
+    cJSON *head = kb_frame_head("case", kb_frame_job(f));
+    kb_json_set_text(head, "version", version);
+    kb_json_set_text(head, "rung", rung);
+    kb_json_set_number(head, "case", c->index);
+    kb_json_set_text(head, "label", c->label);
+    kb_json_set_text(head, "status", status);
+    kb_worker_set_clean(head, "reason", reason, 1000);
+    kb_json_set_text(head, "set", NULL);
+    kb_json_set(head, "outputs", cJSON_CreateArray());
+    kb_worker_send(head, NULL, 0);
+}
+
+static void send_case(const struct run_worker *w, const struct kb_frame *f, const char *version,
+                      const struct kb_case_data *c, const struct kb_trial *t)
+{
+    cJSON *head = kb_frame_head("case", kb_frame_job(f)), *fields = kb_trial_json(&w->data, c, t), *item;
+    kb_json_set_text(head, "version", version);
+    while ((item = cJSON_DetachItemFromArray(fields, 0)))
+        cJSON_AddItemToObject(head, item->string, item);
+    cJSON_Delete(fields);
+    kb_worker_send(head, NULL, 0);
+}
+
+static void send_facts(const struct run_worker *w, const struct kb_frame *f, const char *version,
+                       const struct kb_case_data *c)
+{
+    cJSON *facts = w->device->ops->facts ? w->device->ops->facts(w->device) : NULL;
+    if (!facts)
+        return;
+    cJSON *head = kb_frame_head("facts", kb_frame_job(f));
+    kb_json_set_text(head, "version", version);
+    kb_json_set_number(head, "case", c->index);
+    char *text = cJSON_PrintUnformatted(facts);
+    if (text && strlen(text) > KB_FRAME_LINE_MAX - 1024) // the tables by line go, the totals stay
+        cJSON_DeleteItemFromObjectCaseSensitive(facts, "lines");
+    free(text);
+    kb_json_set(head, "facts", facts);
+    kb_worker_send(head, NULL, 0);
+}
+
+static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, enum kb_trial_depth depth, bool *fresh,
+                                 struct kb_error *e)
+{
+    *fresh = false;
+    if (depth == KB_TRIAL_VERIFY)
+        return kb_data_take(&w->data, c, fresh, e);
+    if (kb_data_prepare(&w->data, c, e))
+        return NULL;
+    for (int i = 0; i < c->set_count; i++)
+        if (c->sets[i].ready)
+            return &c->sets[i];
+    return kb_data_take(&w->data, c, fresh, e);
+}
+
+// false: the device is gone and nothing more can be done
+static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, int index,
+                     enum kb_trial_depth depth, struct outcome *o)
+{
+    const char *rung = depth == KB_TRIAL_RUN ? "run" : "verify";
+    struct kb_case_data *c = &w->data.cases[index];
+    struct kb_error error = {0};
+    struct kb_plan plan = {0};
+    struct kb_trial t = {0};
+    bool fresh, many = w->data.bench->case_count > 1;
+    struct kb_set *s = choose_set(w, c, depth, &fresh, &error);
+    int failed = !s || kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
+                 kb_trial_run(&w->data, c, s, &v->program, &plan, v->variant, depth, &t, &error);
+    t.fresh = fresh;
+    if (failed) {
+        bool by_reference = strstr(error.what, "the reference itself") != NULL;
+        send_unusable(f, v->key, c, rung, by_reference || run_device_lost(w) ? "fail" : "na", kb_error_line(&error));
+        note(o, c->label, many, by_reference || run_device_lost(w) ? &o->failed : &o->unusable, kb_error_line(&error));
+    } else {
+        send_case(w, f, v->key, c, &t);
+        send_facts(w, f, v->key, c);
+        if (!t.pass)
+            note(o, c->label, many, &o->failed, t.reason);
+        else if (t.reason[0] && !o->remark[0])
+            snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
+        o->passed += t.pass;
+    }
+    kb_trial_free(&t);
+    kb_plan_free(&plan);
+    return !run_device_lost(w);
+}
+
+static void conclude(struct run_worker *w, const struct kb_frame *f, const char *rung, const struct outcome *o)
+{
+    char *reason = NULL;
+    const char *status = o->failed ? "fail" : o->passed ? "pass" : "na";
+    if (o->failed > 1)
+        reason = kb_format("%s (%d cases fail)", o->reason, o->failed);
+    else if (!o->failed && o->unusable && o->passed)
+        reason = kb_format("%d of %d cases could not be used: %s", o->unusable, o->passed + o->unusable, o->reason);
+    else if (o->failed || o->unusable)
+        reason = kb_strdup(o->reason);
+    else if (o->remark[0])
+        reason = kb_strdup(o->remark);
+    run_end(w, f, rung, status, reason);
+    free(reason);
+}
+
+static struct run_version *begin(struct run_worker *w, const struct kb_frame *f, const char *rung)
+{
+    struct run_version *v = w->has_data ? run_find(w, kb_json_text(f->head, "version", "")) : NULL;
+    if (!v)
+        run_refuse(w, f, rung, w->has_data ? "this version is not loaded" : "no bench was prepared");
+    return v;
+}
+
+void run_run(struct run_worker *w, const struct kb_frame *f)
+{
+    struct outcome o = {0};
+    struct run_version *v = begin(w, f, "run");
+    if (!v)
+        return;
+    int smallest = kb_data_smallest(&w->data), headline = kb_bench_headline(w->data.bench);
+    bool alive = smallest < 0 || try_case(w, f, v, smallest, KB_TRIAL_RUN, &o);
+    if (run_cancelled(f)) {
+        run_end(w, f, "run", "cancelled", NULL);
+        return;
+    }
+    if (alive && headline != smallest)
+        try_case(w, f, v, headline, KB_TRIAL_RUN, &o);
+    conclude(w, f, "run", &o);
+}
+
+void run_verify(struct run_worker *w, const struct kb_frame *f)
+{
+    struct outcome o = {0};
+    struct run_version *v = begin(w, f, "verify");
+    if (!v)
+        return;
+    if (!w->data.has_reference) {
+        run_end(w, f, "verify", "na", w->data.no_reference);
+        return;
+    }
+    bool alive = true;
+    for (int i = 0; alive && i < w->data.bench->case_count; i++) {
+        if (run_cancelled(f)) {
+            run_end(w, f, "verify", "cancelled", NULL);
+            return;
+        }
+        alive = try_case(w, f, v, i, KB_TRIAL_VERIFY, &o);
+    }
+    conclude(w, f, "verify", &o);
+}
