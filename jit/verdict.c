@@ -33,7 +33,9 @@ static char *unknown_kernel(const struct kb_build *b, const char *name, const ch
     for (int i = 0; i < b->scan.kernel_count && n < KB_COUNT(names); i++)
         names[n++] = b->scan.kernels[i].name;
     const char *near = kb_nearest(name, names, n);
-    if (k && k->is_template && !strchr(name, '<'))
+    if (strstr(said, "non-__global__"))
+        text = kb_format("\"%s\" is no __global__ function; %s has: %s", name, b->request->main, list);
+    else if (k && k->is_template && !strchr(name, '<'))
         text = kb_format("kernel \"%s\" is a template; name an instance of it, such as %s<float>", name, name);
     else if (k)
         text = kb_format("kernel \"%s\" cannot be named: %s", name, said);
@@ -64,7 +66,8 @@ static void name_messages(const struct kb_build *b, const struct kb_log *from, s
         at += strlen(marker);
         at += strspn(at, " ");
         const char *end = strrchr(at, '"');
-        char *name = kb_strndup(at, end ? (size_t)(end - at) : strlen(at)), *text = unknown_kernel(b, name, said);
+        char *name = kb_strndup(at, end ? (size_t)(end - at) : strlen(at)),
+             *text = unknown_kernel(b, name, said[0] ? said : m->text);
         kb_log_add(to, "", 0, 0, "error", text);
         free(text);
         free(name);
