@@ -60,7 +60,7 @@ static bool has_word(const char *s, size_t n, const char *word)
     return false;
 }
 
-// End of the bracket that opens at i, or size.
+// End of the bracket that opens at i; 0 if it is never closed.
 static size_t closing(const char *code, size_t size, size_t i)
 {
     char open = code[i], close = open == '{' ? '}' : open == '(' ? ')' : ']';
@@ -70,7 +70,7 @@ static size_t closing(const char *code, size_t size, size_t i)
         if (depth == 0)
             return i + 1;
     }
-    return size;
+    return 0;
 }
 
 // Head of a definition behind "template <...>", so that its default arguments are not taken for something else.
@@ -140,30 +140,41 @@ static void add_item(struct items *list, const char *code, size_t start, size_t 
     list->list[list->count++] = item;
 }
 
+// Behind the definition whose brace opens at i: "}" of a function, "} name;" of anything else. 0 if it never ends.
+static size_t definition_end(const char *code, size_t size, size_t start, size_t i)
+{
+    size_t end = closing(code, size, i);
+    if (!end || is_function(code + start, i - start))
+        return end;
+    while (end < size && code[end] != ';' && code[end] != '}')
+        end++;
+    return end + (end < size && code[end] == ';');
+}
+
 static void find_items(const char *code, size_t size, struct items *out)
 {
-    size_t start = 0, depth = 0;
+    size_t start = 0, depth = 0, end = 0;
     out->balanced = true;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size && out->balanced; i++) {
         if (code[i] == '(' || code[i] == '[') {
-            i = closing(code, size, i) - 1;
+            end = closing(code, size, i);
+            out->balanced = end > 0;
+            i = end - 1;
         } else if (code[i] == ';') {
             add_item(out, code, start, i, i + 1);
             start = i + 1;
         } else if (code[i] == '}') {
-            out->balanced = out->balanced && depth > 0;
+            out->balanced = depth > 0;
             depth -= depth > 0;
             start = i + 1;
         } else if (code[i] == '{' && is_scope(code + start, i - start)) {
             depth++;
             start = i + 1;
         } else if (code[i] == '{') {
-            size_t end = closing(code, size, i);
-            bool function = is_function(code + start, i - start);
-            while (!function && end < size && code[end] != ';' && code[end] != '}') // "} name;"
-                end++;
-            end += !function && end < size && code[end] == ';';
-            add_item(out, code, start, i, end);
+            end = definition_end(code, size, start, i);
+            out->balanced = end > 0;
+            if (end)
+                add_item(out, code, start, i, end);
             start = end;
             i = end - 1;
         }

@@ -1,0 +1,160 @@
+// Sources with host code: what is blanked, what stays, and that NVRTC or nvcc then takes them.
+#include "jit/support_compile.h"
+
+#include "base/memory.h"
+#include "jit/build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_blanked(const char *before, const char *after, int functions)
+{
+    struct kb_host_text t;
+    kb_host_blank(before, strlen(before), &t);
+    assert_string_equal(t.text, after);
+    assert_int_equal(t.blanked, functions);
+    free(t.text);
+}
+
+static void test_blanking(void **state)
+{
+    (void)state;
+    expect_blanked("__global__ void k() {}\nint main() {\n  k<<<1, 1>>>();\n}\nint x;\n",
+                   "__global__ void k() {}\n            \n                \n \nint x;\n", 1);
+    expect_blanked("__device__ int f() { return 1; }\n__host__ __device__ int g() { return 2; }\n"
+                   "constexpr int h() { return 3; }\n",
+                   "__device__ int f() { return 1; }\n__host__ __device__ int g() { return 2; }\n"
+                   "constexpr int h() { return 3; }\n",
+                   0);
+    expect_blanked("namespace a { struct s { int f() { return 1; } }; void g() {} }\n",
+                   "namespace a { struct s { int f() { return 1; } };             }\n", 1);
+    expect_blanked("template <int N = (3)> struct t { int x[N]; };\ntemplate <class T> void f(T x) { }\n",
+                   "template <int N = (3)> struct t { int x[N]; };\n                                  \n", 1);
+    expect_blanked("// void f() {\n#define A() void f() {\nint t[] = { 1, 2 };\nextern \"C\" {\nvoid f() { }\n}\n",
+                   "// void f() {\n#define A() void f() {\nint t[] = { 1, 2 };\nextern \"C\" {\n            \n}\n", 1);
+    expect_blanked("void f()\n{\n#define N 3\n  g(\"}\");\n}\nint y = N;\n",
+                   "        \n \n#define N 3\n         \n \nint y = N;\n", 1);
+    expect_blanked("void f() { {\n", "void f() { {\n", 0); // not understood: left alone
+    expect_blanked("} void f() { }\n", "} void f() { }\n", 0);
+    expect_blanked("", "", 0);
+}
+
+static void test_blanking_lines(void **state)
+{
+    (void)state;
+    char text[] = "struct a { int x; };\nstd::vector<int> v(3);\n__global__ void k() { nope(); }\nint z;\n";
+    int lines[] = {2, 3};
+    assert_int_equal(kb_host_blank_lines(text, lines, 2), 1);
+    assert_string_equal(text,
+                        "struct a { int x; };\n                      \n__global__ void k() { nope(); }\nint z;\n");
+}
+
+static const char with_host[] =
+    "#include <cstdio>\n#include <vector>\n#include <cublas_v2.h>\n#include \"helper.h\"\n"
+    "__global__ void k(float *p, uint32_t n) { if (n) printf(\"%d\", 3); p[0] = fmaxf(p[1], NAN) + FLT_MAX; }\n"
+    "static std::vector<float> sizes;\n"
+    "int main()\n{\n    float *d;\n    cudaMalloc(&d, 100);\n    k<<<1, 32>>>(d, 3);\n    return 0;\n}\n";
+
+static void test_nvrtc_takes_it(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    if (!kb_toolkit_include(kb_toolkit_get()))
+        skip();
+    struct trial t = {0};
+    trial_file(&t, "h.cu", with_host);
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_true(t.result.ok);
+    assert_string_equal(t.result.kernels[0].name, "k");
+    assert_int_equal(t.result.kernels[0].line, 5);
+    assert_true(kb_starts(t.result.compiler, "nvrtc"));
+    assert_true(t.result.note_count >= 1);
+    assert_non_null(strstr(t.result.notes[0], "host code left out"));
+    trial_free(&t);
+}
+
+static void test_errors_keep_their_place(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    struct trial t = {0};
+    trial_file(
+        &t, "h.cu",
+        "#include <vector>\nvoid host()\n{\n    std::vector<int> v;\n}\n__global__ void k(int *p) { p[0] = nope; }\n");
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "h.cu", 6, "nope"));
+    assert_int_equal(t.result.messages[0].column, 36);
+    trial_free(&t);
+}
+
+static void test_plain_errors_are_not_tried_again(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    struct trial t = {0};
+    trial_file(&t, "h.cu", "__global__ void k(int *p) { p[0] = nope; }\n");
+    t.request.compiler = "auto";
+    trial_run(&t);
+    assert_false(t.result.ok);
+    assert_int_equal(t.result.note_count, 0);
+    assert_true(kb_starts(t.result.compiler, "nvrtc"));
+    trial_free(&t);
+}
+
+static void test_nvcc(void **state)
+{
+    (void)state;
+    char *nvcc = kb_toolkit_tool(kb_toolkit_get(), "nvcc", NULL);
+    if (!nvcc)
+        skip();
+    free(nvcc);
+    struct trial t = {0};
+    trial_file(
+        &t, "sub/h.cu",
+        "#include <vector>\n#include \"h.h\"\n__global__ void k(float *p) { p[0] = N; }\n"
+        "template <class T> __global__ void one(T *p) { p[0] = 2; }\ntemplate __global__ void one<float>(float *);\n"
+        "int main() { std::vector<int> v(3); k<<<1, 1>>>(nullptr); }\n");
+    trial_file(&t, "sub/h.h", "#define N 5\n");
+    trial_kernel(&t, "k");
+    t.request.compiler = "nvcc";
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_true(t.result.ok);
+    assert_true(kb_starts(t.result.compiler, "nvcc "));
+    assert_int_equal(t.result.kernel_count, 1);
+    assert_string_equal(t.result.kernels[0].name, "k");
+    assert_true(t.result.kernels[0].registers > 0);
+    assert_int_equal(t.result.kernels[0].param_count, 1);
+    assert_null(memmem(t.result.cubin, t.result.cubin_size, "kbench-worker-", 14));
+    assert_non_null(strstr(t.result.ptx, ".entry"));
+    trial_free(&t);
+    trial_file(&t, "h.cu", "__global__ void k(float *p) { p[0] = nope; }\n");
+    t.request.compiler = "nvcc";
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "h.cu", 1, "nope"));
+    assert_int_equal(t.result.messages[0].column, 38);
+    trial_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blanking),
+        cmocka_unit_test(test_blanking_lines),
+        cmocka_unit_test(test_nvrtc_takes_it),
+        cmocka_unit_test(test_errors_keep_their_place),
+        cmocka_unit_test(test_plain_errors_are_not_tried_again),
+        cmocka_unit_test(test_nvcc),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
