@@ -7,12 +7,14 @@ int kb_fail(struct kb_error *e, const char *on, const char *remedy, const char *
 {
     if (!e)
         return -1;
+    struct kb_error filled; // the arguments may point into e
     va_list list;
     va_start(list, format);
-    vsnprintf(e->what, sizeof e->what, format, list);
+    vsnprintf(filled.what, sizeof filled.what, format, list);
     va_end(list);
-    snprintf(e->on, sizeof e->on, "%s", on ? on : "");
-    snprintf(e->remedy, sizeof e->remedy, "%s", remedy ? remedy : "");
+    snprintf(filled.on, sizeof filled.on, "%s", on ? on : "");
+    snprintf(filled.remedy, sizeof filled.remedy, "%s", remedy ? remedy : "");
+    *e = filled;
     return -1;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,17 +75,23 @@ static int write_all(int fd, const char *data, size_t size)
 
 int kb_file_replace(const char *path, const void *data, size_t size, struct kb_error *e)
 {
-    char *temporary = kb_format("%s.%d.tmp", path, (int)getpid());
+    static atomic_uint count; // two threads may replace one file
+    char *temporary = kb_format("%s.%d-%u.tmp", path, (int)getpid(), atomic_fetch_add(&count, 1));
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     int status = fd < 0 ? -1 : 0;
     if (!status && (write_all(fd, data, size) || fsync(fd)))
         status = -1;
-    if (fd >= 0 && close(fd))
+    int saved = errno;
+    if (fd >= 0 && close(fd) && !status) {
+        saved = errno;
         status = -1;
-    if (!status && rename(temporary, path))
+    }
+    if (!status && rename(temporary, path)) {
+        saved = errno;
         status = -1;
+    }
     if (status) {
-        kb_fail(e, path, errno == ENOSPC ? "free some space on that disk" : NULL, "cannot write: %s", strerror(errno));
+        kb_fail(e, path, saved == ENOSPC ? "free some space on that disk" : NULL, "cannot write: %s", strerror(saved));
         unlink(temporary);
     }
     free(temporary);
@@ -93,6 +100,8 @@ int kb_file_replace(const char *path, const void *data, size_t size, struct kb_e
 
 int kb_make_dirs(const char *path, struct kb_error *e)
 {
+    if (!path[0])
+        return kb_fail(e, NULL, NULL, "cannot create a folder without a name");
     char *copy = kb_strdup(path);
     int status = 0;
     for (char *p = copy + 1; !status; p++) {

@@ -64,8 +64,12 @@ pid_t kb_spawn(char *const argv[], const char *dir, const int *fds, int n, struc
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(report[1]);
     int code = pid < 0 ? fork_error : 0;
-    if (pid > 0 && read(report[0], &code, sizeof code) == sizeof code) {
-        waitpid(pid, NULL, 0);
+    ssize_t got = 0;
+    while (pid > 0 && (got = read(report[0], &code, sizeof code)) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && got == sizeof code) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
         pid = -1;
     }
     close(report[0]);
@@ -96,22 +100,32 @@ static void drain(struct stream *s, size_t limit, bool *cut)
     kb_text_bytes(s->text, buffer, (size_t)n < room ? (size_t)n : room);
 }
 
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+// Reads until the program has ended and the pipes hold nothing more. Both count: a program may close its pipes and go
+// on, and one that it left behind may keep them open for ever. The end of the pipes is nearly always its end too, so
+// looking now and then is enough.
 static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t limit, struct kb_capture *r)
 {
     int64_t end = kb_now_us() + (int64_t)timeout_ms * 1000;
-    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-        int64_t left = (end - kb_now_us()) / 1000;
-        struct pollfd polls[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
-        int ready = left > 0 ? poll(polls, 2, (int)left) : 0;
-        if (ready == 0) {
-            r->timed_out = true;
+    while (!r->cut) {
+        bool ended = has_ended(pid), is_open = streams[0].fd >= 0 || streams[1].fd >= 0;
+        int64_t left = (end - kb_now_us() + 999) / 1000, slice = ended ? 0 : is_open ? 50 : 1;
+        if (left <= 0) {
+            r->timed_out = !ended;
             break;
         }
+        struct pollfd polls[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
+        int ready = poll(polls, 2, (int)(left < slice ? left : slice));
+        if (ready == 0 && ended)
+            break;
         for (int i = 0; i < 2; i++)
             if (ready > 0 && polls[i].revents)
                 drain(&streams[i], limit, &r->cut);
-        if (r->cut)
-            break;
     }
     if (r->timed_out || r->cut)
         kill(-pid, SIGKILL);

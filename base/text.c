@@ -158,26 +158,28 @@ char *kb_cleaned(const char *s)
     return kb_text_take(&out);
 }
 
-// Edits from a to b, in halves: 2 for a letter added, lost, changed or swapped with its neighbour, 1 for its case.
+enum { EDIT = 8 };
+
+// Edits from a to b, in EDITs: a letter added, lost, changed or swapped with its neighbour. Another case is 1.
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 64 };
     size_t rows[3][MOST + 1], n = strlen(b);
     if (n > MOST)
-        return 2 * MOST;
+        return EDIT * MOST;
     for (size_t j = 0; j <= n; j++)
-        rows[0][j] = 2 * j;
+        rows[0][j] = EDIT * j;
     size_t i = 0;
     for (; a[i]; i++) {
         size_t *above2 = rows[(i + 2) % 3], *above = rows[i % 3], *row = rows[(i + 1) % 3];
-        row[0] = 2 * (i + 1);
+        row[0] = EDIT * (i + 1);
         for (size_t j = 0; j < n; j++) {
             bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
-            size_t best = above[j] + (a[i] == b[j] ? 0 : same ? 1 : 2);
-            best = above[j + 1] + 2 < best ? above[j + 1] + 2 : best;
-            best = row[j] + 2 < best ? row[j] + 2 : best;
-            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && above2[j - 1] + 2 < best)
-                best = above2[j - 1] + 2;
+            size_t best = above[j] + (a[i] == b[j] ? 0 : same ? 1 : EDIT);
+            best = above[j + 1] + EDIT < best ? above[j + 1] + EDIT : best;
+            best = row[j] + EDIT < best ? row[j] + EDIT : best;
+            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && above2[j - 1] + EDIT < best)
+                best = above2[j - 1] + EDIT;
             row[j + 1] = best;
         }
     }
@@ -187,10 +189,10 @@ static size_t distance(const char *a, const char *b)
 const char *kb_nearest(const char *word, const char *const *candidates, size_t n)
 {
     const char *best = NULL;
-    size_t third = strlen(word) / 3, limit = 2 * (third > 2 ? third : 2) + 1;
+    size_t third = strlen(word) / 3, limit = EDIT * ((third > 2 ? third : 2) + 1);
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(word, candidates[i]);
-        if (d < limit && d < 2 * strlen(candidates[i])) {
+        if (d < limit && d < EDIT * strlen(candidates[i])) {
             best = candidates[i];
             limit = d;
         }

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,13 +83,18 @@ static int read_head(struct kb_frame_reader *r, struct kb_error *e)
         r->scanned = r->buffer.size;
         return 0;
     }
-    r->head = cJSON_ParseWithLength(r->buffer.data + r->start, length);
-    if (!cJSON_IsObject(r->head) || !kb_json_get(r->head, "type"))
-        return broken(r, e, "a frame is no JSON object with a type");
+    if (!memchr(r->buffer.data + r->start, 0, length)) // cJSON takes a NUL for the end of a text
+        r->head = cJSON_ParseWithLength(r->buffer.data + r->start, length);
+    if (!kb_json_get(r->head, "kbench"))
+        return broken(r, e, "a frame is no JSON object with a protocol version");
     if (kb_json_int(r->head, "kbench", -1) != KB_PROTOCOL)
         return broken(r, e, "a frame speaks another protocol version");
-    double blob = kb_json_number(r->head, "blob", 0);
-    if (!(blob >= 0 && blob <= (double)KB_FRAME_BLOB_MAX))
+    if (!kb_json_text(r->head, "type", NULL))
+        return broken(r, e, "a frame has no type");
+    double blob = kb_json_number(r->head, "blob", kb_json_get(r->head, "blob") ? -1 : 0);
+    if (blob != floor(blob) || blob < 0)
+        return broken(r, e, "a frame's blob has no size");
+    if (!(blob <= (double)KB_FRAME_BLOB_MAX))
         return broken(r, e, "a frame's blob is too large");
     r->blob_size = (size_t)blob;
     r->start += length + 1;
