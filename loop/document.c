@@ -1,0 +1,324 @@
+// The --once --json document (docs/once.schema.json), made from the model.
+#include "base/json.h"
+#include "base/memory.h"
+#include "loop/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_unknown(cJSON *object, const char *key, const char *reason)
+{
+    kb_json_measured(object, key, NAN, reason);
+}
+
+// A copy of from's member (null included) under the same key; without one: null with the reason.
+static void copy_known(cJSON *to, const cJSON *from, const char *key, const char *reason)
+{
+    const cJSON *item = kb_json_get(from, key);
+    if (item && !cJSON_IsNull(item)) {
+        kb_json_set(to, key, cJSON_Duplicate(item, true));
+        return;
+    }
+    char *reason_key = kb_format("%s_reason", key);
+    set_unknown(to, key, kb_json_text(from, reason_key, reason));
+    free(reason_key);
+}
+
+static void copy_all(cJSON *to, const cJSON *from, const char *const *keys, size_t n, const char *reason)
+{
+    for (size_t i = 0; i < n; i++)
+        copy_known(to, from, keys[i], reason);
+}
+
+static cJSON *device_of(const struct kb_model *m)
+{
+    static const char *const keys[] = {"name", "arch", "uuid", "driver", "like"};
+    cJSON *device = cJSON_CreateObject();
+    const char *kind = kb_json_text(m->device, "kind", "none");
+    kb_json_set_text(device, "kind", kind);
+    copy_all(device, m->device, keys, KB_COUNT(keys),
+             !strcmp(kind, "cuda") ? "the driver did not say" : "no GPU is used");
+    if (!strcmp(kind, "none")) {
+        kb_json_set_text(device, "reason", kb_json_text(m->device, "reason", "no device was opened"));
+        kb_json_set_text(device, "remedy", kb_json_text(m->device, "remedy", NULL));
+    }
+    return device;
+}
+
+static cJSON *libs_of(const struct kb_model *m)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int role = 0; role < KB_WORKER_ROLES; role++) {
+        const cJSON *lib;
+        cJSON_ArrayForEach(lib, kb_json_get(m->libs[role], "libs"))
+        {
+            cJSON *copy = cJSON_Duplicate(lib, true);
+            kb_json_set_text(copy, "role", kb_worker_role_name((enum kb_worker_role)role));
+            cJSON_AddItemToArray(list, copy);
+        }
+    }
+    return list;
+}
+
+static cJSON *rungs_of(const struct kb_model_version *v)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < KB_RUNGS; i++) {
+        const struct kb_rung_state *r = &v->rungs[i];
+        cJSON *item = cJSON_CreateObject();
+        kb_json_set_text(item, "rung", kb_rungs[i].name);
+        kb_json_set_text(item, "status", r->status == KB_STATUS_NONE ? "none" : kb_status_name(r->status));
+        kb_json_measured(item, "ms", r->ms, isfinite(r->ms) ? NULL : "it did not run");
+        kb_json_set_text(item, "reason", r->reason);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+// Over all kernels of a version: the most registers and shared memory, the sum of spills, the lowest occupancy.
+static double over_kernels(const cJSON *resources, const char *key, char how, const char **reason)
+{
+    double result = NAN;
+    const cJSON *kernel;
+    char *reason_key = kb_format("%s_reason", key);
+    *reason = "nothing was compiled";
+    cJSON_ArrayForEach(kernel, kb_json_get(resources, "kernels"))
+    {
+        double value = kb_json_number(kernel, key, NAN);
+        if (!isfinite(value)) {
+            *reason = kb_json_text(kernel, reason_key, "unknown");
+            result = NAN;
+            break;
+        }
+        result = !isfinite(result) ? value
+                 : how == '+'      ? result + value
+                 : how == '<'      ? fmin(result, value)
+                                   : fmax(result, value);
+    }
+    free(reason_key);
+    return result;
+}
+
+static void add_resource(cJSON *to, const char *as, const cJSON *resources, const char *key, char how)
+{
+    const char *reason;
+    double value = over_kernels(resources, key, how, &reason);
+    kb_json_measured(to, as, value, isfinite(value) ? NULL : reason);
+}
+
+static cJSON *resources_of(const struct kb_model_version *v)
+{
+    cJSON *item = cJSON_CreateObject();
+    const char *reason;
+    double stores = over_kernels(v->resources, "spill_store_bytes", '+', &reason);
+    double loads = over_kernels(v->resources, "spill_load_bytes", '+', &reason);
+    add_resource(item, "registers", v->resources, "registers", '>');
+    kb_json_measured(item, "spill_bytes", stores + loads, isfinite(stores + loads) ? NULL : reason);
+    add_resource(item, "shared_bytes", v->resources, "shared_bytes", '>');
+    add_resource(item, "local_bytes", v->resources, "stack_bytes", '>');
+    add_resource(item, "occupancy", v->resources, "occupancy", '<');
+    return item;
+}
+
+static const char *const metric_keys[] = {"max_abs", "max_rel", "mse",        "rmse",      "psnr_db",   "cosine",
+                                          "max_ulp", "scaled",  "mismatches", "unwritten", "nonfinite", "first_bad"};
+
+static cJSON *metrics_of(const cJSON *metrics, const char *reason)
+{
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, metrics, metric_keys, KB_COUNT(metric_keys), reason);
+    // No element is wrong: that there is no first one is knowledge.
+    if (metrics && kb_json_number(metrics, "mismatches", 1) == 0)
+        kb_json_set_text(item, "first_bad_reason", "no element is wrong");
+    return item;
+}
+
+static cJSON *outputs_of(const cJSON *event)
+{
+    cJSON *list = cJSON_CreateArray();
+    const cJSON *output;
+    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
+    {
+        cJSON *item = cJSON_CreateObject();
+        kb_json_set_text(item, "arg", kb_json_text(output, "arg", "?"));
+        copy_known(item, output, "tolerance", "not compared");
+        kb_json_set(item, "metrics", metrics_of(kb_json_get(output, "metrics"), "not compared"));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *interval_of(const cJSON *summary)
+{
+    static const char *const keys[] = {"median_us", "low_us", "high_us", "samples"};
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, summary, keys, KB_COUNT(keys), "not measured");
+    return item;
+}
+
+static cJSON *versus_of(const cJSON *event)
+{
+    static const char *const keys[] = {"baseline", "ratio", "low", "high", "verdict"};
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, event, keys, KB_COUNT(keys), "not compared");
+    return item;
+}
+
+static const char *not_timed(const struct kb_model_version *v)
+{
+    const struct kb_rung_state *time = &v->rungs[KB_RUNG_TIME];
+    return time->reason ? time->reason : "it was not timed";
+}
+
+static void add_timing(cJSON *to, const struct kb_model_version *v, const struct kb_model_case *c)
+{
+    const cJSON *timing = c ? c->timing : NULL;
+    bool timed = timing && v->rungs[KB_RUNG_TIME].status == KB_STATUS_PASS;
+    if (!timed) {
+        set_unknown(to, "timing", not_timed(v));
+        return;
+    }
+    cJSON *item = cJSON_CreateObject();
+    const cJSON *cold = kb_json_get(timing, "cold"), *warm = kb_json_get(timing, "warm");
+    if (cJSON_IsObject(cold))
+        kb_json_set(item, "cold", interval_of(cold));
+    else
+        set_unknown(item, "cold", kb_json_text(timing, "cold_reason", "not measured"));
+    if (cJSON_IsObject(warm))
+        kb_json_set(item, "warm", interval_of(warm));
+    else
+        set_unknown(item, "warm", kb_json_text(timing, "warm_reason", "not measured"));
+    copy_known(item, timing, "source", "the worker did not say");
+    copy_known(item, timing, "call_us", "not measured");
+    if (c->versus)
+        kb_json_set(item, "versus", versus_of(c->versus));
+    else
+        set_unknown(item, "versus", "there is no other version to compare with");
+    kb_json_set(to, "timing", item);
+}
+
+static const cJSON *params_of_case(const struct kb_model *m, int index)
+{
+    const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
+    const cJSON *params = kb_json_get(item, "params");
+    return params ? params : kb_json_get(m->session, "params");
+}
+
+static const char *case_status(const struct kb_model_case *c)
+{
+    return c->verify ? kb_json_text(c->verify, "status", "none")
+           : c->run  ? kb_json_text(c->run, "status", "none")
+                     : "none";
+}
+
+static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v, int index)
+{
+    const struct kb_model_case *c = &v->cases[index];
+    const cJSON *event = c->verify ? c->verify : c->run,
+                *label = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
+    cJSON *item = cJSON_CreateObject();
+    kb_json_set_text(item, "label", kb_json_text(label, "label", ""));
+    kb_json_set(item, "params", cJSON_Duplicate(params_of_case(m, index), true));
+    kb_json_set_text(item, "status", case_status(c));
+    kb_json_set_text(item, "reason", kb_json_text(event, "reason", NULL));
+    const cJSON *metrics = event ? kb_model_worst_metrics(v, index, NULL) : NULL;
+    kb_json_set(item, "metrics", metrics_of(metrics, "not compared with a reference"));
+    kb_json_set(item, "outputs", outputs_of(event));
+    add_timing(item, v, c);
+    if (c->facts)
+        kb_json_set(item, "facts", cJSON_Duplicate(kb_json_get(c->facts, "facts"), true));
+    return item;
+}
+
+static cJSON *roofline_of(const cJSON *roofline)
+{
+    static const char *const keys[] = {"flops", "bytes", "intensity", "attained_flops", "attained_bytes_per_s",
+                                       "bound", "share", "floor_us",  "impossible",     "source"};
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, roofline, keys, KB_COUNT(keys), "unknown");
+    return item;
+}
+
+static void add_results(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)
+{
+    const struct kb_model_case *headline = m->headline < m->case_count ? &v->cases[m->headline] : NULL;
+    const cJSON *roofline = headline ? kb_json_get(headline->timing, "roofline") : NULL;
+    cJSON *cases = cJSON_AddArrayToObject(item, "cases");
+    for (int i = 0; i < m->case_count; i++)
+        cJSON_AddItemToArray(cases, case_of(m, v, i));
+    kb_json_set(item, "resources", resources_of(v));
+    const cJSON *errors = kb_json_get(v->errors, "errors");
+    kb_json_set(item, "errors", cJSON_IsArray(errors) ? cJSON_Duplicate(errors, true) : cJSON_CreateArray());
+    add_timing(item, v, headline);
+    if (roofline)
+        kb_json_set(item, "roofline", roofline_of(roofline));
+    else
+        set_unknown(item, "roofline", not_timed(v));
+    if (v->goal)
+        kb_json_set_text(item, "goal", kb_json_text(v->goal, "text", ""));
+    else
+        set_unknown(item, "goal", "the bench has none, or it was not timed");
+}
+
+// What later rungs will collect; the keys are there already, so that readers need not guess.
+static void add_uncollected(cJSON *item)
+{
+    static const char *const keys[] = {"sections", "counters", "sass"};
+    for (size_t i = 0; i < KB_COUNT(keys); i++)
+        set_unknown(item, keys[i], "this build does not collect it");
+}
+
+static cJSON *variant_of(const struct kb_model *m, int index)
+{
+    const struct kb_model_variant *variant = &m->variants[index];
+    const struct kb_model_version *v = kb_model_current(m, index);
+    cJSON *item = cJSON_CreateObject();
+    kb_json_set_text(item, "name", variant->name);
+    kb_json_set_text(item, "source", variant->source);
+    kb_json_set_text(item, "kernel", variant->kernel);
+    add_uncollected(item);
+    if (!v) {
+        const char *why = variant->file_reason            ? variant->file_reason
+                          : strcmp(variant->kind, "cuda") ? "this kind of variant is not built"
+                                                          : "it was not built";
+        set_unknown(item, "version", why);
+        kb_json_set_text(item, "status", variant->file_state ? "fail" : "na");
+        kb_json_set(item, "rungs", cJSON_CreateArray());
+        return item;
+    }
+    kb_json_measured(item, "version", v->number, v->number ? NULL : "it is not final yet");
+    kb_json_set_text(item, "key", v->key);
+    kb_json_set_text(item, "source_hash", v->source_hash);
+    kb_json_set_text(item, "git", v->git);
+    kb_json_set_text(item, "status", kb_status_name(v->status));
+    kb_json_set(item, "rungs", rungs_of(v));
+    add_results(m, item, v);
+    return item;
+}
+
+static cJSON *bench_of(const struct kb_model *m)
+{
+    const cJSON *from = kb_json_get(m->session, "bench");
+    cJSON *bench = cJSON_CreateObject();
+    kb_json_set_text(bench, "name", kb_json_text(from, "name", "?"));
+    kb_json_set_text(bench, "path", kb_json_text(from, "path", ""));
+    kb_json_set_text(bench, "contract", kb_json_text(from, "contract", ""));
+    return bench;
+}
+
+cJSON *kb_model_document(const struct kb_model *m)
+{
+    cJSON *document = cJSON_CreateObject();
+    kb_json_set_number(document, "kbench", 1);
+    kb_json_set_text(document, "tool", kb_json_text(m->session, "tool", "kbench-tui"));
+    kb_json_set_text(document, "utc", kb_json_text(m->session, "utc", NULL));
+    kb_json_set(document, "device", device_of(m));
+    kb_json_set(document, "libs", libs_of(m));
+    kb_json_set(document, "bench", bench_of(m));
+    kb_json_set_text(document, "seed", kb_json_text(m->session, "seed", ""));
+    cJSON *variants = cJSON_AddArrayToObject(document, "variants");
+    for (int i = 0; i < m->variant_count; i++)
+        cJSON_AddItemToArray(variants, variant_of(m, i));
+    return document;
+}

@@ -1,0 +1,89 @@
+// Who is next: the focused variant first, then the newest save, then the order of the bench. First verdicts go before
+// second, longer timings; at most one build of a variant compiles at a time, and only its newest content waits.
+#include "loop/parts.h"
+
+#include <string.h>
+
+enum { LOOKUP_MS = 10 }; // a history that answers later is not waited for
+
+static bool before(const struct kb_session *s, const struct kb_build *a, const struct kb_build *b)
+{
+    if (!b)
+        return true;
+    int focus = kb_focus_index(s);
+    if ((a->variant == focus) != (b->variant == focus))
+        return a->variant == focus;
+    bool pin_a = a->variant == s->pin_variant, pin_b = b->variant == s->pin_variant;
+    if (s->options.once && pin_a != pin_b) // the baseline is what the others are compared with
+        return pin_a;
+    if (a->saved_us != b->saved_us)
+        return a->saved_us > b->saved_us;
+    return a->variant < b->variant;
+}
+
+static bool compiling(const struct kb_session *s, const struct kb_build *b)
+{
+    for (int i = 0; i < KB_COMPILE_WORKERS; i++)
+        if (s->compilers[i].job && s->compilers[i].build && (!b || s->compilers[i].build == b))
+            return true;
+    return false;
+}
+
+struct kb_build *kb_next_to_compile(struct kb_session *s)
+{
+    struct kb_build *best = NULL;
+    if (compiling(s, NULL))
+        return NULL;
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (!b || b->dead || b->stage > KB_STAGE_COMPILE)
+            continue;
+        if (b->stage == KB_STAGE_LOOKUP && kb_now_us() - b->lookup_us < LOOKUP_MS * 1000)
+            continue;
+        if (before(s, b, best))
+            best = b;
+    }
+    if (best)
+        best->stage = KB_STAGE_COMPILE;
+    return best;
+}
+
+int kb_lookup_wait_ms(const struct kb_session *s)
+{
+    int wait = -1;
+    for (int i = 0; i < s->slot_count; i++) {
+        const struct kb_build *b = s->slots[i].current;
+        if (!b || b->dead || b->stage != KB_STAGE_LOOKUP)
+            continue;
+        int64_t left = b->lookup_us + LOOKUP_MS * 1000 - kb_now_us();
+        wait = kb_sooner(wait, left > 0 ? (int)(left / 1000) + 1 : compiling(s, NULL) ? -1 : 0);
+    }
+    return wait;
+}
+
+struct kb_build *kb_next_to_run(struct kb_session *s)
+{
+    struct kb_build *best = NULL, *second = NULL;
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (!b || b->dead)
+            continue;
+        if (b->stage == KB_STAGE_LADDER && before(s, b, best))
+            best = b;
+        if (b->stage == KB_STAGE_DONE && b->finished && b->settled_timing && before(s, b, second))
+            second = b;
+    }
+    return best ? best : second;
+}
+
+bool kb_all_done(const struct kb_session *s)
+{
+    for (int i = 0; i < s->slot_count; i++) {
+        const struct kb_slot *slot = &s->slots[i];
+        if (!slot->source || slot->source->missing)
+            continue;
+        if (!slot->current || !slot->current->finished || (slot->current->settled_timing && !kb_no_device(s)))
+            return false;
+    }
+    return true;
+}

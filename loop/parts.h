@@ -1,0 +1,292 @@
+// The inside of the session, shared by its files (session.c, sources.c, build.c, order.c, compile.c, run.c, verdict.c,
+// records.c). Nobody else includes this.
+#ifndef KB_LOOP_PARTS_H
+#define KB_LOOP_PARTS_H
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "bench/bench.h"
+#include "bench/rungs.h"
+#include "loop/gpu_lock.h"
+#include "loop/model.h"
+#include "loop/peer.h"
+#include "loop/session.h"
+#include "watch/watch.h"
+
+struct kb_io;
+
+// One reading of a source, shared by the builds made from it.
+struct kb_shared {
+    int refs;
+    struct kb_snapshot snapshot;
+};
+
+// One watched file: a variant's source, the reference's, bench.json, or data (.npy).
+struct kb_watched {
+    char *path; // absolute
+    bool plain;
+    int watch;                // index in the io thread
+    struct kb_shared *latest; // NULL: not read yet, or missing
+    bool settled;             // no event for the quiet time since `latest`
+    bool missing;
+    bool wanted; // by the bench as it is now
+    bool data;   // .npy: part of the contract
+};
+
+struct kb_blobs {
+    char *ptx, *cubin;
+    size_t ptx_size, cubin_size;
+};
+
+enum kb_build_stage {
+    KB_STAGE_LOOKUP,  // the history is asked whether this content was built before
+    KB_STAGE_COMPILE, // waits for a compile worker, or is in one
+    KB_STAGE_LADDER,  // `next` waits for the run worker, or is in it
+    KB_STAGE_DONE,    // its first verdict is known
+};
+struct kb_build {
+    int refs;    // the variant's list, the compile lane, the run lane, io requests in flight
+    int variant; // index of its slot; means nothing once it is dead
+    char *name;  // of its variant
+    char key[33];
+    char contract[33]; // under which its results were made
+    struct kb_shared *source;
+    struct kb_variant *resolved; // NULL: its //kb: lines are wrong
+    struct kb_error resolve_error;
+    enum kb_build_stage stage;
+    enum kb_rung next;
+    enum kb_status rungs[KB_RUNGS];
+    char *failed_rung_reason;
+    struct kb_blobs blobs; // kept while it may be compared with or run again
+    cJSON *compiled;       // head of the `compiled` frame
+    cJSON *errors;
+    bool settled_timing; // the second, paired timing is due
+    bool dead;           // superseded or cancelled: its frames are dropped
+    bool finished;       // the `done` event was sent
+    bool claiming, final, known;
+    bool stored; // its binaries are in the history
+    int version; // 0 until final
+    char *git;
+    int worker_generation, prepared_generation; // of the run worker that has it loaded, and of its inputs; 0: none
+    int64_t saved_us, started_us, verdict_us, rung_us, lookup_us;
+    cJSON *results; // the events that belong to it, for the record
+};
+
+struct kb_slot { // a variant of the bench
+    char *name;
+    struct kb_watched *source; // NULL: it has none (kind library, command)
+    struct kb_build *current;  // of the newest content; NULL: none yet
+    struct kb_build *good;     // the last that passed every rung
+    struct kb_build *previous; // the good one before `current`: what a new version is compared with
+    struct kb_build **known;   // this session's finished builds, oldest first
+    int known_count, known_capacity;
+    bool wants_build; // content that was noted while paused, or is not looked at yet
+    int last_number;  // where there is no history
+};
+
+enum kb_program_kind { KB_PROGRAM_BUILTIN, KB_PROGRAM_REFERENCE, KB_PROGRAMS };
+struct kb_program { // compiled once for all variants
+    bool wanted, compiling, ready, failed;
+    int generation; // of the bench that the compile in flight is for
+    char *reason;   // failed
+    struct kb_blobs blobs;
+    cJSON *compiled;
+};
+
+struct kb_compile_worker {
+    struct kb_peer *peer; // NULL: starting is due
+    bool ready;
+    int64_t job;            // 0: idle
+    struct kb_build *build; // of the job; NULL with job: a program, or nobody wants it any more
+    int program;            // kb_program_kind, -1 none
+    int64_t rung_us;
+};
+enum { KB_COMPILE_WORKERS = 2 };
+
+enum kb_request {
+    KB_REQUEST_NONE,
+    KB_REQUEST_PREPARE,
+    KB_REQUEST_CHECK,
+    KB_REQUEST_RUN,
+    KB_REQUEST_VERIFY,
+    KB_REQUEST_TIME,
+    KB_REQUEST_SETTLE,
+    KB_REQUEST_LOAD,
+    KB_REQUEST_ROOFS,
+    KB_REQUEST_IDLE,
+    KB_REQUEST_FORGET,
+    KB_REQUESTS
+};
+struct kb_run_worker {
+    struct kb_peer *peer;
+    struct kb_peer *spare;    // started without a request; NULL: none
+    bool ready, absent;       // absent: it said that there is no device; nothing is tried again until a restart
+    int generation;           // counts up with each worker
+    int prepared, preparing;  // bench generation it is prepared for; 0: none
+    struct kb_build **loaded; // what it holds
+    int loaded_count, loaded_capacity;
+    char *prepare_error; // of the last prepare; NULL: fine
+    bool roofs_known, idle_done;
+    enum kb_request request;
+    int64_t job;
+    struct kb_build *build; // whom the request serves; NULL: nobody (any more)
+    bool cancelled;
+    int64_t idle_job; // a request `idle` that may still answer behind a newer one
+    bool poisoned;
+    int failures; // in a row, without a hello
+    int64_t retry_us;
+};
+
+struct kb_asked {
+    struct kb_build *build;
+    int64_t token;
+};
+struct kb_dying { // a replaced worker that is not gone yet
+    struct kb_peer *peer;
+    enum kb_worker_role role;
+};
+
+struct kb_session {
+    struct kb_session_options options;
+    char *worker_path, *bench_path, *bench_dir, *focus, *device_option, *arch_option, *like, *check;
+    char **include_dirs, **defines;
+    uint64_t seed;
+    int64_t start_us, started_unix;
+    struct kb_model model;
+    struct kb_bench *bench;
+    char contract[33];
+    int bench_generation; // counts up with each contract
+    struct kb_watched **watched;
+    int watched_count, watched_capacity;
+    struct kb_watched *bench_file, *reference; // NULL: none
+    bool inferred;                             // the bench was made from a bare .cu
+    bool announced;                            // the `session` event was sent
+    bool bench_refused;                        // the last saved bench.json had an error
+    struct kb_slot *slots;
+    int slot_count;
+    struct kb_program programs[KB_PROGRAMS];
+    struct kb_compile_worker compilers[KB_COMPILE_WORKERS];
+    char *compile_libs;   // of a compile worker's hello, as text: part of each key
+    char *default_arch;   // where no device says which
+    bool compiler_absent; // no compile worker can be had
+    char *compiler_reason;
+    int compile_failures; // in a row, without a hello
+    struct kb_run_worker run;
+    cJSON *device; // the `device` event; NULL: not known yet
+    char arch[16]; // what is compiled for; "": not known yet
+    struct kb_gpu_lock lock;
+    bool lock_waiting;
+    bool had_device; // a run worker came up
+    bool spare_safe; // a second context does no harm on this device
+    int64_t next_job;
+    struct kb_dying *dying;
+    int dying_count, dying_capacity;
+    bool again;           // something happened in this step: another one may find more to do
+    struct kb_build *pin; // the baseline; NULL: none
+    int pin_variant;      // -1: none wanted
+    bool paused, ending, ended;
+    int exit_code;
+    struct kb_io *io;
+    struct kb_asked *asked; // builds that an io request is in flight for
+    int asked_count, asked_capacity;
+    bool disk_stuck;
+    char *errors_text; // as last written
+};
+
+// session.c
+cJSON *kb_event(const char *type);                                        // owned
+cJSON *kb_build_event(const struct kb_build *, const char *type);         // with variant and version
+void kb_emit(struct kb_session *, cJSON *event);                          // takes event
+void kb_emit_build(struct kb_session *, struct kb_build *, cJSON *event); // the same; also kept for its record
+void kb_status_line(struct kb_session *, const char *level, const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void kb_emit_worker(struct kb_session *, enum kb_worker_role, const char *state, const struct kb_peer *,
+                    const char *reason);
+void kb_emit_log(struct kb_session *, const char *source, const char *variant, const char *text, int64_t dropped);
+int kb_sooner(int a, int b); // of two waits in ms, -1 being never
+void kb_retire(struct kb_session *, struct kb_peer *, enum kb_worker_role, const char *why, bool now); // takes peer
+bool kb_run_worker_dying(const struct kb_session *);
+bool kb_on_cpu(const struct kb_session *);
+bool kb_no_device(const struct kb_session *); // asked, and there is none
+
+// sources.c: the bench, its files, and what follows when one changes
+int kb_sources_open(struct kb_session *, struct kb_error *);
+void kb_sources_free(struct kb_session *);
+void kb_sources_announce(struct kb_session *);                       // the `session` event, and later `bench` events
+void kb_sources_event(struct kb_session *, struct kb_watch_event *); // takes its snapshot
+void kb_consider_slot(struct kb_session *, int slot);                // starts a build if the content asks for one
+void kb_consider_waiting(struct kb_session *);                       // those that could not be looked at before
+void kb_consider_all(struct kb_session *);
+int kb_focus_index(const struct kb_session *);       // -1: no such variant
+cJSON *kb_bench_document(const struct kb_session *); // for prepare; owned
+void kb_shared_unref(struct kb_shared *);
+void kb_slot_free(struct kb_slot *); // what it holds
+// Absolute; free each of *owned and *owned itself.
+const char **kb_include_dirs(const struct kb_session *, int *count, char ***owned);
+
+// build.c: the ladder of one build
+void kb_build_start(struct kb_session *, int slot, struct kb_build *);  // takes the reference
+void kb_build_return(struct kb_session *, int slot, struct kb_build *); // its content is back (undo)
+struct kb_build *kb_build_new(struct kb_session *, int slot);
+struct kb_build *kb_build_ref(struct kb_build *);
+void kb_build_unref(struct kb_build *);
+void kb_build_supersede(struct kb_session *, struct kb_build *, const char *why);
+void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, double ms, const char *reason);
+void kb_build_rung_done(struct kb_session *, struct kb_build *, enum kb_rung); // goes on to the next, or ends
+void kb_build_rerun(struct kb_session *, struct kb_build *, enum kb_rung from);
+void kb_build_compiled(struct kb_session *, struct kb_build *, struct kb_frame *); // the `compiled` frame
+void kb_build_settle(struct kb_session *, struct kb_build *); // its content is final, or something finished: claim
+void kb_build_found(struct kb_session *, struct kb_build *, int number, const cJSON *record, struct kb_blobs *);
+void kb_build_claimed(struct kb_session *, struct kb_build *, int number, const char *git, bool known);
+void kb_build_no_device(struct kb_session *, struct kb_build *);
+void kb_build_resources(struct kb_session *, struct kb_build *); // what the compiler said, before a device adds to it
+void kb_build_errors(struct kb_session *, struct kb_build *, const cJSON *frame); // the `errors` frame
+void kb_build_cancel(struct kb_session *, struct kb_build *);                     // by hand: the rungs left are skipped
+bool kb_build_in_flight(const struct kb_session *, const struct kb_build *);
+bool kb_build_failed(const struct kb_build *);
+bool kb_build_passed(const struct kb_build *);
+void kb_blobs_free(struct kb_blobs *);
+
+// order.c: who is next
+struct kb_build *kb_next_to_compile(struct kb_session *);
+struct kb_build *kb_next_to_run(struct kb_session *);
+int kb_lookup_wait_ms(const struct kb_session *);
+bool kb_all_done(const struct kb_session *); // every variant's content has its verdict
+
+// compile.c, run.c: the lanes
+void kb_compile_absent(struct kb_session *, const char *reason); // no compiler can be had
+void kb_compile_step(struct kb_session *);
+void kb_compile_drop(struct kb_session *, const struct kb_build *); // kills the compile of this build
+int kb_compile_wait_ms(const struct kb_session *);
+int kb_run_wait_ms(const struct kb_session *);
+int kb_records_wait_ms(const struct kb_session *);
+void kb_compile_free(struct kb_session *);
+void kb_run_step(struct kb_session *);
+void kb_run_drop(struct kb_session *, const struct kb_build *, const char *why); // ends its request
+void kb_run_free(struct kb_session *);
+void kb_run_restart(struct kb_session *, const char *why);
+void kb_compile_restart(struct kb_session *, const char *why);
+
+// verdict.c: events of results, the baseline, the goal
+void kb_verdict_event(struct kb_session *, struct kb_build *, const struct kb_frame *);
+void kb_strip_frame(cJSON *head); // a frame's head without what belongs to the pipe
+void kb_load_failed(struct kb_session *, struct kb_build *, const char *reason);
+void kb_goal_check(struct kb_session *, struct kb_build *);
+int kb_against(struct kb_session *, struct kb_build *, struct kb_build *out[2]); // builds to be timed beside it
+void kb_pin(struct kb_session *, const char *arg);
+void kb_pin_update(struct kb_session *); // a wanted baseline became available
+
+// records.c: the io thread's side: watching, history, session stream, errors.txt
+int kb_records_start(struct kb_session *, struct kb_error *);
+void kb_records_step(struct kb_session *);
+int kb_records_fd(const struct kb_session *);
+void kb_records_free(struct kb_session *);
+void kb_records_watch(struct kb_session *, struct kb_watched *);
+void kb_records_unwatch(struct kb_session *, struct kb_watched *);
+void kb_records_find(struct kb_session *, struct kb_build *);
+void kb_records_claim(struct kb_session *, struct kb_build *);
+void kb_records_update(struct kb_session *, struct kb_build *); // what is known of it now
+void kb_records_stream(struct kb_session *, const char *line);
+void kb_records_errors(struct kb_session *); // errors.txt of all variants
+bool kb_records_pending(const struct kb_session *);
+#endif

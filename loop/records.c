@@ -1,0 +1,304 @@
+// The session's side of the io thread: watching, history, the session's own stream, errors.txt.
+#include "base/file.h"
+#include "loop/io.h"
+#include "loop/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STUCK_MS = 2000, GIVE_UP_MS = 5000, STOP_MS = 1000 };
+enum { CLAIM_OBJECTS = 256 };
+
+// Requests in flight
+
+static void ask(struct kb_session *s, int64_t token, struct kb_build *b)
+{
+    KB_GROW(s->asked, s->asked_count, s->asked_capacity);
+    s->asked[s->asked_count++] = (struct kb_asked){kb_build_ref(b), token};
+}
+
+// The build of an answered request; its reference goes to the caller. False: nobody waits for it.
+static bool answered(struct kb_session *s, int64_t token, struct kb_build **b)
+{
+    for (int i = 0; i < s->asked_count; i++) {
+        if (s->asked[i].token != token)
+            continue;
+        *b = s->asked[i].build;
+        s->asked[i] = s->asked[--s->asked_count];
+        return true;
+    }
+    return false;
+}
+
+int kb_records_start(struct kb_session *s, struct kb_error *e)
+{
+    struct kb_io_options options = {.bench_dir = s->options.no_history ? NULL : s->bench_dir};
+    if (kb_io_start(&options, &s->io, e))
+        return -1;
+    for (int i = 0; i < s->watched_count; i++)
+        kb_records_watch(s, s->watched[i]);
+    return 0;
+}
+
+void kb_records_free(struct kb_session *s)
+{
+    if (s->io)
+        kb_io_stop(s->io, STOP_MS);
+    s->io = NULL;
+    for (int i = 0; i < s->asked_count; i++)
+        kb_build_unref(s->asked[i].build);
+    free(s->asked);
+    s->asked = NULL;
+    s->asked_count = s->asked_capacity = 0;
+}
+
+int kb_records_fd(const struct kb_session *s)
+{
+    return s->io ? kb_io_fd(s->io) : -1;
+}
+
+void kb_records_watch(struct kb_session *s, struct kb_watched *w)
+{
+    int count;
+    char **owned;
+    const char **dirs = kb_include_dirs(s, &count, &owned);
+    w->watch = kb_io_watch(s->io, w->path, dirs, w->plain ? 0 : count, w->plain);
+    for (int i = 0; i < count; i++)
+        free(owned[i]);
+    free(owned);
+}
+
+void kb_records_unwatch(struct kb_session *s, struct kb_watched *w)
+{
+    kb_io_unwatch(s->io, w->watch);
+}
+
+void kb_records_stream(struct kb_session *s, const char *line)
+{
+    if (s->io && !s->options.no_history)
+        kb_io_session_line(s->io, line);
+}
+
+// Versions
+
+static bool has_history(const struct kb_session *s)
+{
+    return !s->options.no_history;
+}
+
+void kb_records_find(struct kb_session *s, struct kb_build *b)
+{
+    static const char *const wanted[] = {"ptx", "cubin"};
+    if (!has_history(s)) {
+        kb_build_found(s, b, 0, NULL, NULL);
+        return;
+    }
+    ask(s, kb_io_find(s->io, b->name, b->key, wanted, KB_COUNT(wanted)), b);
+}
+
+static cJSON *record_of(const struct kb_session *s, const struct kb_build *b)
+{
+    cJSON *record = cJSON_CreateObject();
+    kb_json_set_text(record, "key", b->key);
+    kb_json_set_text(record, "variant", b->name);
+    kb_json_set_text(record, "source", b->source->snapshot.main);
+    kb_json_set_text(record, "source_hash", b->source->snapshot.hash.hex);
+    kb_json_set_text(record, "tool", "kbench-tui " KB_VERSION);
+    kb_json_set_text(record, "arch", s->arch);
+    kb_json_set(record, "resolved", b->resolved ? kb_variant_to_json(b->resolved) : cJSON_CreateNull());
+    return record;
+}
+
+static int objects_of(const struct kb_build *b, struct kb_history_object *objects, char *names[])
+{
+    const struct kb_snapshot *snapshot = &b->source->snapshot;
+    int n = 0;
+    for (int i = 0; i < snapshot->file_count && n < CLAIM_OBJECTS - 2; i++, n++) {
+        names[n] = i ? kb_format("header:%s", snapshot->files[i].name) : kb_strdup("source");
+        objects[n] = (struct kb_history_object){names[n], snapshot->files[i].data, snapshot->files[i].size};
+    }
+    return n;
+}
+
+static int binaries_of(const struct kb_build *b, struct kb_history_object *objects)
+{
+    int n = 0;
+    if (b->blobs.ptx_size)
+        objects[n++] = (struct kb_history_object){"ptx", b->blobs.ptx, b->blobs.ptx_size};
+    if (b->blobs.cubin_size)
+        objects[n++] = (struct kb_history_object){"cubin", b->blobs.cubin, b->blobs.cubin_size};
+    return n;
+}
+
+static void claim_here(struct kb_session *s, struct kb_build *b)
+{
+    kb_build_claimed(s, b, ++s->slots[b->variant].last_number, NULL, false);
+}
+
+void kb_records_claim(struct kb_session *s, struct kb_build *b)
+{
+    if (!has_history(s)) {
+        claim_here(s, b);
+        return;
+    }
+    struct kb_history_object *objects = kb_alloc(sizeof *objects * CLAIM_OBJECTS);
+    char **names = kb_alloc(sizeof *names * CLAIM_OBJECTS);
+    int named = objects_of(b, objects, names), n = named + binaries_of(b, objects + named);
+    ask(s, kb_io_claim(s->io, b->name, record_of(s, b), objects, n), b);
+    for (int i = 0; i < named; i++)
+        free(names[i]);
+    free(names);
+    free(objects);
+}
+
+static cJSON *results_of(const struct kb_session *s, const struct kb_build *b)
+{
+    cJSON *results = cJSON_CreateObject();
+    char seed[32], utc[21];
+    kb_utc_iso(utc);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
+    const char *status = b->dead ? "superseded" : !b->finished ? "unfinished" : kb_build_failed(b) ? "fail" : "pass";
+    kb_json_set_text(results, "status", status);
+    kb_json_set_text(results, "contract", b->contract);
+    kb_json_set_text(results, "seed", seed);
+    kb_json_set_text(results, "utc", utc);
+    kb_json_set(results, "device", s->device ? cJSON_Duplicate(s->device, true) : cJSON_CreateNull());
+    kb_json_set(results, "compiled", b->compiled ? cJSON_Duplicate(b->compiled, true) : cJSON_CreateNull());
+    kb_json_set(results, "events", cJSON_Duplicate(b->results, true));
+    return results;
+}
+
+void kb_records_update(struct kb_session *s, struct kb_build *b)
+{
+    if (!has_history(s) || !b->version)
+        return;
+    struct kb_history_object objects[2];
+    int n = b->stored ? 0 : binaries_of(b, objects);
+    b->stored = b->stored || n;
+    ask(s, kb_io_update(s->io, b->name, b->version, results_of(s, b), objects, n), NULL);
+}
+
+// errors.txt
+
+void kb_records_errors(struct kb_session *s)
+{
+    struct kb_history_message *messages = NULL;
+    char **files = NULL;
+    int count = 0, capacity = 0, file_capacity = 0, file_count = 0;
+    if (!has_history(s))
+        return;
+    for (int i = 0; i < s->slot_count; i++) {
+        const cJSON *error, *list = s->slots[i].current ? s->slots[i].current->errors : NULL;
+        cJSON_ArrayForEach(error, list)
+        {
+            const char *file = kb_json_text(error, "file", "");
+            if (!*file)
+                continue;
+            KB_GROW(files, file_count, file_capacity);
+            files[file_count++] = kb_path_join(s->bench_dir, file);
+            KB_GROW(messages, count, capacity);
+            messages[count++] = (struct kb_history_message){
+                files[file_count - 1], (int)kb_json_int(error, "line", 0), (int)kb_json_int(error, "column", 0),
+                kb_json_text(error, "severity", "error"), kb_json_text(error, "text", "")};
+        }
+    }
+    char *text = kb_history_errors_text(messages, count);
+    if (!s->errors_text || strcmp(s->errors_text, text)) {
+        ask(s, kb_io_errors(s->io, text), NULL);
+        free(s->errors_text);
+        s->errors_text = kb_strdup(text);
+    }
+    for (int i = 0; i < file_count; i++)
+        free(files[i]);
+    free(files);
+    free(messages);
+    free(text);
+}
+
+// Answers
+
+static void history_lost(struct kb_session *s, const struct kb_io_message *m)
+{
+    if (!m->repeated)
+        kb_status_line(s, "warning", m->error.remedy, "the history is not written: %s%s%s", m->error.on,
+                       m->error.on[0] ? ": " : "", m->error.what);
+}
+
+static void found(struct kb_session *s, struct kb_build *b, struct kb_io_message *m)
+{
+    struct kb_blobs blobs = {0};
+    for (int i = 0; i < m->blob_count; i++) {
+        bool ptx = !strcmp(m->blobs[i].name, "ptx");
+        *(ptx ? &blobs.ptx : &blobs.cubin) = m->blobs[i].data;
+        *(ptx ? &blobs.ptx_size : &blobs.cubin_size) = m->blobs[i].size;
+        m->blobs[i].data = NULL;
+    }
+    kb_build_found(s, b, m->failed ? 0 : m->version, kb_json_get(m->json, "results"), &blobs);
+    kb_blobs_free(&blobs);
+}
+
+static void claimed(struct kb_session *s, struct kb_build *b, const struct kb_io_message *m)
+{
+    if (m->failed || m->version <= 0) {
+        history_lost(s, m);
+        if (!b->dead)
+            claim_here(s, b);
+        return;
+    }
+    struct kb_slot *slot = b->dead ? NULL : &s->slots[b->variant];
+    if (slot && m->version > slot->last_number)
+        slot->last_number = m->version;
+    kb_build_claimed(s, b, m->version, m->git, m->known);
+}
+
+static void take_message(struct kb_session *s, struct kb_io_message *m)
+{
+    struct kb_build *b = NULL;
+    if (m->kind == KB_IO_WATCH) {
+        kb_sources_event(s, &m->event);
+        return;
+    }
+    if (!answered(s, m->token, &b) && m->kind != KB_IO_WRITTEN)
+        return;
+    if (m->kind == KB_IO_FOUND && b)
+        found(s, b, m);
+    else if (m->kind == KB_IO_CLAIMED && b)
+        claimed(s, b, m);
+    else if (m->failed)
+        history_lost(s, m);
+    kb_build_unref(b);
+}
+
+static void watch_the_disk(struct kb_session *s)
+{
+    char where[512] = "";
+    bool stuck = kb_io_busy_ms(s->io, where, sizeof where) >= STUCK_MS;
+    if (stuck && !s->disk_stuck)
+        kb_status_line(s, "warning", "nothing is lost yet: it goes on when the disk answers", "a disk hangs: %s",
+                       where);
+    else if (!stuck && s->disk_stuck)
+        kb_status_line(s, "info", NULL, "the disk answers again");
+    s->disk_stuck = stuck;
+}
+
+void kb_records_step(struct kb_session *s)
+{
+    struct kb_io_message m;
+    while (kb_io_next(s->io, &m)) {
+        take_message(s, &m);
+        kb_io_message_free(&m);
+        s->again = true;
+    }
+    watch_the_disk(s);
+}
+
+int kb_records_wait_ms(const struct kb_session *s)
+{
+    return s->asked_count || s->disk_stuck ? 250 : -1;
+}
+
+bool kb_records_pending(const struct kb_session *s)
+{
+    return s->asked_count && kb_io_busy_ms(s->io, NULL, 0) < GIVE_UP_MS;
+}

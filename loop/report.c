@@ -1,0 +1,301 @@
+#include "loop/report.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum column { VARIANT, VERSION, RUNGS, REGISTERS, OCCUPANCY, MAX_ABS, SCALED, COLD, WARM, ROOF, VERSUS, COLUMNS };
+enum { FIRST_ERRORS = 3 };
+
+static const char *const titles[COLUMNS] = {"variant", "version", "rungs",   "registers", "occupancy", "max_abs",
+                                            "scaled",  "cold us", "warm us", "roof",      "versus"};
+
+struct row {
+    char *cells[COLUMNS];
+};
+
+static const char *mark(enum kb_status status, bool ascii)
+{
+    switch (status) {
+    case KB_STATUS_PASS:
+        return ascii ? "+" : "\u2713";
+    case KB_STATUS_FAIL:
+        return ascii ? "x" : "\u2717";
+    case KB_STATUS_RUNNING:
+        return "~";
+    case KB_STATUS_SKIP:
+        return ".";
+    default:
+        return ascii ? "-" : "\u2013";
+    }
+}
+
+static char *marks(const struct kb_model_version *v, bool ascii)
+{
+    struct kb_text out = {0};
+    for (int i = 0; i < KB_RUNGS; i++)
+        kb_text_add(&out, mark(v->rungs[i].status, ascii));
+    return kb_text_take(&out);
+}
+
+static char *number(double value, const char *format)
+{
+    char *text = NULL;
+    if (!isfinite(value))
+        return kb_strdup("-");
+    struct kb_text out = {0};
+    if (!strcmp(format, "g"))
+        kb_text_addf(&out, "%.3g", value);
+    else if (!strcmp(format, "%"))
+        kb_text_addf(&out, "%.0f%%", 100 * value);
+    else if (!strcmp(format, "us"))
+        kb_text_addf(&out, "%.*f", value < 10 ? 3 : value < 1000 ? 2 : 0, value);
+    else
+        kb_text_addf(&out, "%.0f", value);
+    text = kb_text_take(&out);
+    return text;
+}
+
+static double worst_of_kernels(const struct kb_model_version *v, const char *key, bool lowest)
+{
+    double worst = NAN;
+    const cJSON *kernel;
+    cJSON_ArrayForEach(kernel, kb_json_get(v->resources, "kernels"))
+    {
+        double value = kb_json_number(kernel, key, NAN);
+        if (!isfinite(value))
+            return NAN;
+        worst = !isfinite(worst) ? value : lowest ? fmin(worst, value) : fmax(worst, value);
+    }
+    return worst;
+}
+
+static double worst_metric(const struct kb_model *m, const struct kb_model_version *v, const char *key)
+{
+    double worst = NAN;
+    for (int i = 0; i < m->case_count; i++) {
+        double value = kb_json_number(kb_model_worst_metrics(v, i, NULL), key, NAN);
+        worst = !isfinite(worst) ? value : isfinite(value) ? fmax(worst, value) : worst;
+    }
+    return worst;
+}
+
+static char *versus_cell(const struct kb_model *m, const struct kb_model_version *v)
+{
+    const cJSON *versus = m->headline < m->case_count ? v->cases[m->headline].versus : NULL;
+    double ratio = kb_json_number(versus, "ratio", NAN);
+    if (!versus || !isfinite(ratio) || v->status == KB_STATUS_FAIL)
+        return kb_strdup("-");
+    const cJSON *baseline = kb_json_get(versus, "baseline");
+    return kb_format("%s %+.1f%% against %s v%d", kb_json_text(versus, "verdict", "?"), 100 * (ratio - 1),
+                     kb_json_text(baseline, "variant", "?"), (int)kb_json_int(baseline, "version", 0));
+}
+
+static double roof_share(const struct kb_model *m, const struct kb_model_version *v)
+{
+    const cJSON *timing = kb_model_timing(m, v, m->headline);
+    if (v->status == KB_STATUS_FAIL || v->impossible || !isfinite(v->cold_us))
+        return NAN;
+    return kb_json_number(kb_json_get(timing, "roofline"), "share", NAN);
+}
+
+static void fill_row(const struct kb_model *m, int index, bool ascii, struct row *row)
+{
+    const struct kb_model_version *v = kb_model_current(m, index);
+    row->cells[VARIANT] = kb_cleaned(m->variants[index].name);
+    if (!v) {
+        for (int i = VERSION; i < COLUMNS; i++)
+            row->cells[i] = kb_strdup("-");
+        return;
+    }
+    row->cells[VERSION] = v->number ? kb_format("v%d", v->number) : kb_strdup("-");
+    row->cells[RUNGS] = marks(v, ascii);
+    row->cells[REGISTERS] = number(worst_of_kernels(v, "registers", false), "d");
+    row->cells[OCCUPANCY] = number(worst_of_kernels(v, "occupancy", true), "%");
+    row->cells[MAX_ABS] = number(worst_metric(m, v, "max_abs"), "g");
+    row->cells[SCALED] = number(worst_metric(m, v, "scaled"), "g");
+    row->cells[COLD] = v->impossible ? kb_strdup("impossible") : number(v->cold_us, "us");
+    row->cells[WARM] = number(v->warm_us, "us");
+    row->cells[ROOF] = number(roof_share(m, v), "%");
+    row->cells[VERSUS] = versus_cell(m, v);
+}
+
+static void add_padded(struct kb_text *out, const char *cell, int width, bool right)
+{
+    int blanks = width - kb_text_width(cell, strlen(cell));
+    if (right)
+        kb_text_addf(out, "%*s", blanks > 0 ? blanks : 0, "");
+    kb_text_add(out, cell);
+    if (!right)
+        kb_text_addf(out, "%*s", blanks > 0 ? blanks : 0, "");
+}
+
+static void add_row(struct kb_text *out, char *const cells[COLUMNS], const int widths[COLUMNS])
+{
+    size_t line = out->size;
+    for (int i = 0; i < COLUMNS; i++) {
+        kb_text_add(out, i ? "  " : "");
+        add_padded(out, cells[i], widths[i], i >= REGISTERS && i <= ROOF);
+    }
+    while (out->size > line && out->data[out->size - 1] == ' ')
+        out->size--;
+    kb_text_add(out, "\n");
+}
+
+static void add_table(const struct kb_model *m, bool ascii, struct kb_text *out)
+{
+    struct row *rows = kb_alloc(sizeof *rows * (size_t)(m->variant_count + 1));
+    int widths[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++)
+        widths[c] = (int)strlen(titles[c]);
+    for (int i = 0; i < m->variant_count; i++) {
+        fill_row(m, i, ascii, &rows[i]);
+        for (int c = 0; c < COLUMNS; c++) {
+            int width = kb_text_width(rows[i].cells[c], strlen(rows[i].cells[c]));
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    add_row(out, (char *const *)titles, widths);
+    for (int i = 0; i < m->variant_count; i++) {
+        add_row(out, rows[i].cells, widths);
+        for (int c = 0; c < COLUMNS; c++)
+            free(rows[i].cells[c]);
+    }
+    free(rows);
+}
+
+static void add_errors(const struct kb_model_version *v, struct kb_text *out)
+{
+    const cJSON *error;
+    int shown = 0, more = 0;
+    cJSON_ArrayForEach(error, kb_json_get(v->errors, "errors"))
+    {
+        if (strcmp(kb_json_text(error, "severity", ""), "error"))
+            continue;
+        if (shown == FIRST_ERRORS) {
+            more++;
+            continue;
+        }
+        shown++;
+        const char *file = kb_json_text(error, "file", "");
+        int line = (int)kb_json_int(error, "line", 0);
+        kb_text_add(out, "    ");
+        if (*file && line)
+            kb_text_addf(out, "%s:%d:%d: ", file, line, (int)kb_json_int(error, "column", 0));
+        kb_text_addf(out, "%s\n", kb_json_text(error, "text", ""));
+    }
+    if (more)
+        kb_text_addf(out, "    ... and %d more\n", more);
+}
+
+static void add_bad_cases(const struct kb_model *m, const struct kb_model_version *v, struct kb_text *out)
+{
+    int shown = 0;
+    for (int i = 0; i < m->case_count && shown < FIRST_ERRORS; i++) {
+        const struct kb_model_case *c = &v->cases[i];
+        const cJSON *bad = !strcmp(kb_json_text(c->run, "status", ""), "fail")      ? c->run
+                           : !strcmp(kb_json_text(c->verify, "status", ""), "fail") ? c->verify
+                                                                                    : NULL;
+        if (!bad)
+            continue;
+        shown++;
+        kb_text_addf(out, "    case %s: %s\n", kb_json_text(bad, "label", "?"), kb_json_text(bad, "reason", "failed"));
+    }
+}
+
+static void add_failures(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        if (m->variants[i].file_state)
+            kb_text_addf(out, "\n%s: %s is %s: %s\n", m->variants[i].name, m->variants[i].source,
+                         m->variants[i].file_state, m->variants[i].file_reason ? m->variants[i].file_reason : "");
+        for (int r = 0; v && r < KB_RUNGS; r++) {
+            if (v->rungs[r].status != KB_STATUS_FAIL)
+                continue;
+            kb_text_addf(out, "\n%s: %s failed: %s\n", m->variants[i].name, kb_rungs[r].name,
+                         v->rungs[r].reason ? v->rungs[r].reason : "no reason was given");
+            if (r <= KB_RUNG_COMPILE)
+                add_errors(v, out);
+            else
+                add_bad_cases(m, v, out);
+        }
+        const cJSON *roofline =
+            v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;
+        if (v && v->impossible)
+            kb_text_addf(out, "\n%s: its time is impossible: %s\n", m->variants[i].name,
+                         kb_json_text(roofline, "impossible_why", "faster than the device can move the data"));
+    }
+}
+
+// One line for each reason that a rung does not apply, with the variants it holds for.
+static void add_na_notes(const struct kb_model *m, struct kb_text *out)
+{
+    for (int r = 0; r < KB_RUNGS; r++)
+        for (int i = 0; i < m->variant_count; i++) {
+            const struct kb_model_version *v = kb_model_current(m, i);
+            if (!v || v->rungs[r].status != KB_STATUS_NA)
+                continue;
+            const char *reason = v->rungs[r].reason ? v->rungs[r].reason : "no reason was given";
+            bool said = false;
+            for (int k = 0; k < i && !said; k++) {
+                const struct kb_model_version *o = kb_model_current(m, k);
+                said = o && o->rungs[r].status == KB_STATUS_NA && o->rungs[r].reason &&
+                       !strcmp(o->rungs[r].reason, reason);
+            }
+            if (!said)
+                kb_text_addf(out, "%s: not applicable: %s\n", kb_rungs[r].name, reason);
+        }
+}
+
+static void add_goals(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        if (v && v->goal)
+            kb_text_addf(out, "%s: %s\n", m->variants[i].name, kb_json_text(v->goal, "text", ""));
+    }
+}
+
+static void add_head(const struct kb_model *m, struct kb_text *out)
+{
+    const char *kind = kb_json_text(m->device, "kind", "none"), *name = kb_json_text(m->device, "name", NULL),
+               *arch = kb_json_text(m->device, "arch", NULL), *like = kb_json_text(m->device, "like", NULL);
+    const char *contract = kb_json_text(kb_json_get(m->session, "bench"), "contract", "");
+    kb_text_addf(out, "%s on ", m->bench_name ? m->bench_name : "?");
+    if (!strcmp(kind, "none"))
+        kb_text_addf(out, "no device: %s", kb_json_text(m->device, "reason", "none was opened"));
+    else
+        kb_text_addf(out, "%s%s%s%s", name ? name : kind, arch ? " (" : "", arch ? arch : "", arch ? ")" : "");
+    if (like && !strcmp(kind, "cpu"))
+        kb_text_addf(out, ", limits of %s", like);
+    kb_text_addf(out, "   seed %s   contract %.8s\n", kb_json_text(m->session, "seed", "?"), contract);
+    const char *remedy = kb_json_text(m->device, "remedy", NULL);
+    if (!strcmp(kind, "none") && remedy && *remedy)
+        kb_text_addf(out, "  %s\n", remedy);
+    const cJSON *headline = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
+    kb_text_addf(out, "%d cases; times are of %s\n\n", m->case_count, kb_json_text(headline, "label", "the first"));
+}
+
+void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
+{
+    struct kb_text raw = {0};
+    add_head(m, &raw);
+    add_table(m, ascii, &raw);
+    kb_text_addf(&raw, "rungs:");
+    for (int i = 0; i < KB_RUNGS; i++)
+        kb_text_addf(&raw, " %s", kb_rungs[i].name);
+    kb_text_addf(&raw, "   (%s pass, %s fail, . skipped, %s not applicable)\n", mark(KB_STATUS_PASS, ascii),
+                 mark(KB_STATUS_FAIL, ascii), mark(KB_STATUS_NA, ascii));
+    add_failures(m, &raw);
+    size_t before = raw.size;
+    kb_text_add(&raw, "\n");
+    add_goals(m, &raw);
+    add_na_notes(m, &raw);
+    if (raw.size == before + 1)
+        raw.size = before;
+    kb_clean(out, raw.data, raw.size, ascii);
+    kb_text_free(&raw);
+}

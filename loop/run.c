@@ -1,0 +1,703 @@
+// The run lane: one worker with the device, one request at a time (the GPU token), a deadline each, and a replacement
+// whenever the worker dies, hangs or lost its context.
+#include "base/file.h"
+#include "loop/parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HELLO_MS = 60000,
+    MOST_FAILURES = 3,
+    RETRY_MS = 300,
+    BUSY_RETRIES = 20,
+    CANCEL_MS = 2000, // a kernel that still runs so long after its cancelling hangs
+    LOCK_MS = 20,
+};
+
+// Workers
+
+static struct kb_peer *spawn(struct kb_session *s, struct kb_error *e)
+{
+    char *argv[10] = {s->worker_path, "run", "--device", s->device_option};
+    int n = 4;
+    if (s->like) {
+        argv[n++] = "--like";
+        argv[n++] = s->like;
+    }
+    if (s->check) {
+        argv[n++] = "--check";
+        argv[n++] = s->check;
+    }
+    struct kb_peer *peer = kb_peer_start(argv, e);
+    if (peer)
+        kb_peer_deadline(peer, HELLO_MS);
+    return peer;
+}
+
+static void forget_worker(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    kb_build_unref(r->build);
+    r->build = NULL;
+    r->request = KB_REQUEST_NONE;
+    r->job = r->idle_job = 0;
+    r->ready = r->cancelled = r->poisoned = r->idle_done = false;
+    r->prepared = 0;
+    for (int i = 0; i < r->loaded_count; i++)
+        kb_build_unref(r->loaded[i]);
+    r->loaded_count = 0;
+    kb_gpu_lock_release(&s->lock);
+}
+
+static void device_event(struct kb_session *s, cJSON *device)
+{
+    kb_json_set_text(device, "type", "device");
+    cJSON_Delete(s->device);
+    s->device = cJSON_Duplicate(device, true);
+    kb_emit(s, device);
+}
+
+static void choose_arch(struct kb_session *s)
+{
+    const char *device = kb_json_text(s->device, "arch", NULL);
+    if (s->arch_option || (s->arch[0] && !device))
+        return;
+    const char *arch = device && *device ? device : s->default_arch;
+    if (arch)
+        snprintf(s->arch, sizeof s->arch, "%s", arch);
+    if (arch)
+        kb_consider_waiting(s);
+}
+
+static void absent(struct kb_session *s, const char *code, const char *what, const char *remedy)
+{
+    s->run.absent = true;
+    cJSON *device = cJSON_CreateObject();
+    kb_json_set_text(device, "kind", "none");
+    kb_json_set_text(device, "code", code);
+    kb_json_set_text(device, "reason", what);
+    kb_json_set_text(device, "remedy", remedy);
+    device_event(s, device);
+    kb_emit_worker(s, KB_WORKER_RUN, "failed", s->run.peer, what);
+    kb_status_line(s, "error", remedy, "no device: %s", what);
+    choose_arch(s);
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (b && !b->dead && b->stage == KB_STAGE_LADDER)
+            kb_build_no_device(s, b);
+    }
+}
+
+static void start_worker(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    struct kb_error error = {0};
+    if (r->spare) {
+        r->peer = r->spare;
+        r->spare = NULL;
+    } else {
+        r->peer = spawn(s, &error);
+    }
+    r->generation++;
+    if (!r->peer) {
+        absent(s, "internal", kb_error_line(&error),
+               "build the whole project: kbench-worker belongs beside kbench-tui");
+        return;
+    }
+    kb_emit_worker(s, KB_WORKER_RUN, "starting", r->peer, NULL);
+}
+
+static void hello_failed(struct kb_session *s, const cJSON *failed)
+{
+    struct kb_run_worker *r = &s->run;
+    const char *code = kb_json_text(failed, "code", "internal");
+    bool again = !strcmp(code, "busy") && s->had_device && r->failures < BUSY_RETRIES;
+    r->failures++;
+    if (again) { // the memory or the exclusive context of the one before may take a moment to be given back
+        r->retry_us = kb_now_us() + RETRY_MS * 1000;
+        return;
+    }
+    absent(s, code, kb_json_text(failed, "what", "the run worker failed"), kb_json_text(failed, "remedy", NULL));
+}
+
+static void libs_event(struct kb_session *s, const cJSON *libs)
+{
+    if (!cJSON_IsArray(libs) || cJSON_Compare(kb_json_get(s->model.libs[KB_WORKER_RUN], "libs"), libs, true))
+        return;
+    cJSON *event = kb_event("libs");
+    kb_json_set_text(event, "role", "run");
+    kb_json_set(event, "libs", cJSON_Duplicate(libs, true));
+    kb_emit(s, event);
+}
+
+// A second context needs a default compute mode, no MPS, and over a quarter of the memory free; unknown is no.
+static bool spare_is_safe(const cJSON *device)
+{
+    double free_bytes = kb_json_number(device, "free_bytes", NAN), total = kb_json_number(device, "memory_bytes", NAN);
+    return !kb_json_bool(device, "exclusive_process", true) && kb_json_int(device, "mps", 1) == 0 &&
+           free_bytes > 0.25 * total;
+}
+
+static void hello(struct kb_session *s, const cJSON *head)
+{
+    struct kb_run_worker *r = &s->run;
+    const cJSON *failed = kb_json_get(head, "failed"), *device = kb_json_get(head, "device");
+    kb_peer_deadline(r->peer, 0);
+    libs_event(s, kb_json_get(head, "libs"));
+    if (cJSON_IsObject(failed)) {
+        hello_failed(s, failed);
+        return;
+    }
+    bool was_cpu = kb_on_cpu(s);
+    r->ready = true;
+    r->failures = 0;
+    if (!s->had_device) {
+        device_event(s, cJSON_IsObject(device) ? cJSON_Duplicate(device, true) : cJSON_CreateObject());
+        if (kb_on_cpu(s) != was_cpu)
+            kb_sources_announce(s); // its cases have other sizes there
+        struct kb_error error = {0};
+        if (!strcmp(kb_json_text(s->device, "kind", ""), "cuda") &&
+            kb_gpu_lock_open(&s->lock, kb_json_text(s->device, "uuid", NULL), &error))
+            kb_status_line(s, "warning", error.remedy, "no lock between instances: %s", error.what);
+    }
+    s->had_device = true;
+    s->spare_safe = spare_is_safe(device);
+    choose_arch(s);
+    kb_emit_worker(s, KB_WORKER_RUN, "ready", r->peer, NULL);
+}
+
+// Requests
+
+static cJSON *request(struct kb_session *s, enum kb_request kind, const char *type, struct kb_build *b, int deadline_ms)
+{
+    struct kb_run_worker *r = &s->run;
+    if (r->request == KB_REQUEST_IDLE)
+        r->idle_job = r->job; // its end comes before anything of the new request
+    r->request = kind;
+    r->job = ++s->next_job;
+    r->cancelled = false;
+    r->build = kb_build_ref(b);
+    cJSON *head = kb_frame_head(type, r->job);
+    if (b)
+        kb_json_set_text(head, "version", b->key);
+    kb_peer_deadline(r->peer, deadline_ms);
+    return head;
+}
+
+static void add_blobs(cJSON *head, struct kb_text *blob, const struct kb_blobs *b)
+{
+    kb_json_set_number(head, "ptx_bytes", (double)b->ptx_size);
+    kb_json_set_number(head, "cubin_bytes", (double)b->cubin_size);
+    kb_text_bytes(blob, b->ptx, b->ptx_size);
+    kb_text_bytes(blob, b->cubin, b->cubin_size);
+}
+
+static cJSON *program_of(struct kb_session *s, enum kb_program_kind kind, struct kb_text *blob)
+{
+    const struct kb_program *p = &s->programs[kind];
+    cJSON *item = cJSON_CreateObject();
+    if (kind == KB_PROGRAM_REFERENCE) {
+        kb_json_set(item, "variant", kb_variant_to_json(&s->bench->reference.program));
+        kb_json_set(item, "kernels", cJSON_Duplicate(kb_json_get(p->compiled, "kernels"), true));
+    }
+    add_blobs(item, blob, &p->blobs);
+    return item;
+}
+
+static cJSON *data_files(struct kb_session *s, struct kb_text *blob)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < s->watched_count; i++) {
+        const struct kb_watched *w = s->watched[i];
+        if (!w->data || !w->latest)
+            continue;
+        const struct kb_snapshot_file *file = &w->latest->snapshot.files[0];
+        cJSON *item = cJSON_CreateObject();
+        char *name = kb_path_relative(s->bench_dir, w->path);
+        kb_json_set_text(item, "name", name);
+        kb_json_set_number(item, "bytes", (double)file->size);
+        kb_text_bytes(blob, file->data, file->size);
+        cJSON_AddItemToArray(list, item);
+        free(name);
+    }
+    return list;
+}
+
+static void send_prepare(struct kb_session *s)
+{
+    cJSON *head = request(s, KB_REQUEST_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+    struct kb_text blob = {0};
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
+    kb_json_set(head, "bench", kb_bench_document(s));
+    kb_json_set_text(head, "seed", seed);
+    kb_json_set_number(head, "sets", s->options.once ? 1 : 3);
+    kb_json_set(head, "reference",
+                s->programs[KB_PROGRAM_REFERENCE].ready ? program_of(s, KB_PROGRAM_REFERENCE, &blob)
+                                                        : cJSON_CreateNull());
+    kb_json_set(head, "builtin", program_of(s, KB_PROGRAM_BUILTIN, &blob));
+    kb_json_set(head, "files", data_files(s, &blob));
+    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+    s->run.preparing = s->bench_generation;
+}
+
+static void send_check(struct kb_session *s, struct kb_build *b, enum kb_request kind)
+{
+    cJSON *head = request(s, kind, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
+    struct kb_text blob = {0};
+    kb_json_set(head, "variant", kb_variant_to_json(b->resolved));
+    kb_json_set(head, "kernels", cJSON_Duplicate(kb_json_get(b->compiled, "kernels"), true));
+    add_blobs(head, &blob, &b->blobs);
+    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+}
+
+static void send_time(struct kb_session *s, struct kb_build *b, bool settled)
+{
+    struct kb_build *against[2];
+    int count = settled ? kb_against(s, b, against) : 0;
+    cJSON *head =
+        request(s, settled ? KB_REQUEST_SETTLE : KB_REQUEST_TIME, "time", b, kb_rungs[KB_RUNG_TIME].deadline_ms);
+    cJSON *list = cJSON_AddArrayToObject(head, "against");
+    for (int i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(against[i]->key));
+    kb_json_set(head, "cases", cJSON_CreateArray());
+    kb_json_set_number(head, "budget_ms", !settled ? 20 : s->options.once ? 400 : 150);
+    kb_json_set_text(head, "stage", settled ? "settled" : "first");
+    kb_peer_send(s->run.peer, head, NULL, 0);
+}
+
+static bool loaded(const struct kb_session *s, const struct kb_build *b)
+{
+    return b->worker_generation == s->run.generation && s->run.prepared == s->bench_generation &&
+           b->prepared_generation == s->run.prepared;
+}
+
+// The rung's request for b, or what must come before it.
+static void serve(struct kb_session *s, struct kb_build *b)
+{
+    struct kb_build *against[2];
+    int count = b->stage == KB_STAGE_DONE ? kb_against(s, b, against) : 0;
+    for (int i = 0; i < count; i++)
+        if (!loaded(s, against[i])) {
+            send_check(s, against[i], KB_REQUEST_LOAD);
+            return;
+        }
+    if (b->stage == KB_STAGE_LADDER && b->next == KB_RUNG_CHECK) {
+        kb_build_rung(s, b, KB_RUNG_CHECK, KB_STATUS_RUNNING, NAN, NULL);
+        send_check(s, b, KB_REQUEST_CHECK);
+    } else if (!loaded(s, b)) {
+        send_check(s, b, KB_REQUEST_LOAD);
+    } else if (b->stage == KB_STAGE_DONE) {
+        send_time(s, b, true);
+    } else {
+        kb_build_rung(s, b, b->next, KB_STATUS_RUNNING, NAN, NULL);
+        if (b->next == KB_RUNG_TIME)
+            send_time(s, b, false);
+        else
+            kb_peer_send(s->run.peer,
+                         request(s, b->next == KB_RUNG_RUN ? KB_REQUEST_RUN : KB_REQUEST_VERIFY, kb_rungs[b->next].name,
+                                 b, kb_rungs[b->next].deadline_ms),
+                         NULL, 0);
+    }
+    b->rung_us = kb_now_us();
+}
+
+// Everything that prepare needs is there, or is known not to come.
+static bool can_prepare(const struct kb_session *s)
+{
+    const struct kb_program *reference = &s->programs[KB_PROGRAM_REFERENCE],
+                            *builtin = &s->programs[KB_PROGRAM_BUILTIN];
+    if (!builtin->ready || (reference->wanted && !reference->ready && !reference->failed))
+        return false;
+    for (int i = 0; i < s->watched_count; i++)
+        if (s->watched[i]->data && !s->watched[i]->latest && !s->watched[i]->missing)
+            return false;
+    return true;
+}
+
+static bool take_lock(struct kb_session *s)
+{
+    if (kb_gpu_lock_try(&s->lock)) {
+        s->lock_waiting = false;
+        return true;
+    }
+    if (!s->lock_waiting)
+        kb_status_line(s, "info", NULL, "waiting: another kbench-tui (pid %d) uses this GPU now",
+                       kb_gpu_lock_holder(&s->lock));
+    s->lock_waiting = true;
+    return false;
+}
+
+static bool still_used(const struct kb_session *s, const struct kb_build *b)
+{
+    bool used = b == s->pin;
+    for (int i = 0; i < s->slot_count; i++)
+        used = used || b == s->slots[i].current || b == s->slots[i].good || b == s->slots[i].previous;
+    return used;
+}
+
+// Modules of versions that nobody compares with any more are given back. Returns true if a request was sent.
+static bool forget_one(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    for (int i = 0; i < r->loaded_count; i++) {
+        struct kb_build *b = r->loaded[i];
+        if (still_used(s, b))
+            continue;
+        r->loaded[i] = r->loaded[--r->loaded_count];
+        b->worker_generation = 0;
+        kb_peer_send(r->peer, request(s, KB_REQUEST_FORGET, "forget", b, kb_rungs[KB_RUNG_CHECK].deadline_ms), NULL, 0);
+        kb_build_unref(b);
+        return true;
+    }
+    return false;
+}
+
+static void send_quiet_work(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    if (forget_one(s))
+        return;
+    bool gpu = !strcmp(kb_json_text(s->device, "kind", ""), "cuda");
+    if (gpu && !r->roofs_known && take_lock(s)) {
+        cJSON *head = request(s, KB_REQUEST_ROOFS, "roofs", NULL, kb_rungs[KB_RUNG_TIME].deadline_ms);
+        kb_json_set_number(head, "budget_ms", 400);
+        kb_peer_send(r->peer, head, NULL, 0);
+    } else if (!r->idle_done && !s->options.once && (!gpu || take_lock(s))) {
+        kb_peer_send(r->peer, request(s, KB_REQUEST_IDLE, "idle", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms), NULL, 0);
+    } else if (!r->spare && s->spare_safe && !s->options.once && r->request == KB_REQUEST_NONE) {
+        r->spare = spawn(s, NULL);
+        if (r->spare)
+            kb_peer_deadline(r->spare, 0);
+    }
+}
+
+// A verdict that needs no device any more, e.g. since the worker's own device code is missing.
+static bool decided_without_device(struct kb_session *s, struct kb_build *b)
+{
+    const struct kb_program *builtin = &s->programs[KB_PROGRAM_BUILTIN],
+                            *reference = &s->programs[KB_PROGRAM_REFERENCE];
+    const char *why = builtin->failed                          ? builtin->reason
+                      : s->run.prepared == s->bench_generation ? s->run.prepare_error
+                                                               : NULL;
+    enum kb_rung rung = b->next;
+    char *reason = NULL;
+    if (b->stage != KB_STAGE_LADDER)
+        return false;
+    if (why)
+        reason = kb_format("preparing the inputs failed: %s", why);
+    else if (rung == KB_RUNG_VERIFY && reference->failed)
+        reason = kb_format("the reference does not compile: %s", reference->reason);
+    if (!reason)
+        return false;
+    kb_build_rung(s, b, rung, KB_STATUS_FAIL, NAN, reason);
+    kb_build_rung_done(s, b, rung);
+    free(reason);
+    return true;
+}
+
+static void assign(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
+        r->idle_job || kb_run_worker_dying(s))
+        return;
+    struct kb_build *b = kb_next_to_run(s);
+    if (b && decided_without_device(s, b)) {
+        s->again = true;
+        return;
+    }
+    bool prepare = r->prepared != s->bench_generation;
+    if (prepare && !can_prepare(s))
+        return;
+    if (prepare && take_lock(s))
+        send_prepare(s);
+    else if (prepare)
+        return;
+    else if (b && s->options.once && !r->roofs_known && b->next == KB_RUNG_TIME)
+        send_quiet_work(s); // a table without roofs would say less
+    if (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE)
+        return;
+    if (b && take_lock(s))
+        serve(s, b);
+    else if (!b && r->request == KB_REQUEST_NONE)
+        send_quiet_work(s);
+    if (r->request == KB_REQUEST_NONE)
+        kb_gpu_lock_release(&s->lock);
+}
+
+// Answers
+
+static int rung_of(enum kb_request request)
+{
+    return request == KB_REQUEST_CHECK    ? KB_RUNG_CHECK
+           : request == KB_REQUEST_RUN    ? KB_RUNG_RUN
+           : request == KB_REQUEST_VERIFY ? KB_RUNG_VERIFY
+           : request == KB_REQUEST_TIME   ? KB_RUNG_TIME
+                                          : -1;
+}
+
+static enum kb_status outcome(const char *text)
+{
+    int status = kb_status_parse(text);
+    return status == KB_STATUS_PASS || status == KB_STATUS_NA || status == KB_STATUS_SKIP ? (enum kb_status)status
+                                                                                          : KB_STATUS_FAIL;
+}
+
+static void close_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, enum kb_status status,
+                       const char *reason)
+{
+    if (b->rungs[rung] <= KB_STATUS_RUNNING || (status == KB_STATUS_FAIL && b->rungs[rung] != KB_STATUS_FAIL))
+        kb_build_rung(s, b, rung, status, (double)(kb_now_us() - b->rung_us) / 1000.0, reason);
+    kb_build_rung_done(s, b, rung);
+}
+
+static void end_of_prepare(struct kb_session *s, bool ok, const char *reason)
+{
+    struct kb_run_worker *r = &s->run;
+    r->prepared = r->preparing;
+    r->idle_done = false;
+    free(r->prepare_error);
+    r->prepare_error = ok ? NULL : kb_strdup(reason);
+    if (!ok)
+        kb_status_line(s, "error", NULL, "preparing the inputs failed: %s", reason);
+}
+
+static void hold(struct kb_run_worker *r, struct kb_build *b)
+{
+    b->worker_generation = r->generation;
+    b->prepared_generation = r->prepared;
+    for (int i = 0; i < r->loaded_count; i++)
+        if (r->loaded[i] == b)
+            return;
+    KB_GROW(r->loaded, r->loaded_count, r->loaded_capacity);
+    r->loaded[r->loaded_count++] = kb_build_ref(b);
+}
+
+// The request ended with this outcome, for good or bad.
+static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
+{
+    struct kb_run_worker *r = &s->run;
+    struct kb_build *b = r->build;
+    enum kb_request kind = r->request;
+    int rung = rung_of(kind);
+    r->build = NULL;
+    r->request = KB_REQUEST_NONE;
+    r->job = 0;
+    if (r->peer)
+        kb_peer_deadline(r->peer, 0);
+    if (kind == KB_REQUEST_PREPARE)
+        end_of_prepare(s, status == KB_STATUS_PASS, reason);
+    else if (kind == KB_REQUEST_ROOFS)
+        r->roofs_known = true;
+    else if (kind == KB_REQUEST_IDLE)
+        r->idle_done = true;
+    if (b && (kind == KB_REQUEST_CHECK || kind == KB_REQUEST_LOAD) && status == KB_STATUS_PASS)
+        hold(r, b);
+    if (b && kind == KB_REQUEST_LOAD && status != KB_STATUS_PASS)
+        kb_load_failed(s, b, reason);
+    if (b && !b->dead && !r->cancelled && rung >= 0)
+        close_rung(s, b, (enum kb_rung)rung, status, reason);
+    if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled) {
+        b->settled_timing = false;
+        kb_goal_check(s, b);
+        kb_records_update(s, b);
+    }
+    if (kind == KB_REQUEST_VERIFY || kind == KB_REQUEST_SETTLE)
+        r->idle_done = false;
+    kb_build_unref(b);
+    s->again = true;
+}
+
+static void done_frame(struct kb_session *s, const cJSON *head)
+{
+    struct kb_run_worker *r = &s->run;
+    const char *text = kb_json_text(head, "reason", NULL);
+    char *reason = text ? kb_cleaned(text) : NULL;
+    bool poisoned = kb_json_bool(head, "poisoned", false);
+    if (!strcmp(kb_json_text(head, "status", ""), "cancelled"))
+        r->cancelled = true;
+    enum kb_status status = poisoned && strcmp(kb_json_text(head, "status", ""), "na")
+                                ? KB_STATUS_FAIL
+                                : outcome(kb_json_text(head, "status", "fail"));
+    if (poisoned) { // it exits by itself; whatever it still says is of no use
+        kb_retire(s, r->peer, KB_WORKER_RUN, reason ? reason : "its context was lost", false);
+        r->peer = NULL;
+    }
+    end_of_request(s, status, reason ? reason : status == KB_STATUS_FAIL ? "the worker gave no reason" : NULL);
+    if (poisoned)
+        forget_worker(s);
+    free(reason);
+}
+
+static void log_frame(struct kb_session *s, const struct kb_frame *frame)
+{
+    struct kb_text clean = {0};
+    const char *text = kb_json_text(frame->head, "text", frame->blob ? frame->blob : "");
+    kb_clean(&clean, text, strlen(text), false);
+    if (clean.size)
+        kb_emit_log(s, "run", s->run.build ? s->run.build->name : NULL, clean.data,
+                    kb_json_int(frame->head, "dropped", 0));
+    kb_text_free(&clean);
+}
+
+static void rung_frame(struct kb_session *s, const cJSON *head)
+{
+    struct kb_build *b = s->run.build;
+    int rung = kb_rung_parse(kb_json_text(head, "rung", "")),
+        status = kb_status_parse(kb_json_text(head, "status", "?"));
+    if (!b || s->run.cancelled || rung != rung_of(s->run.request) || status <= KB_STATUS_RUNNING)
+        return;
+    kb_build_rung(s, b, (enum kb_rung)rung, (enum kb_status)status,
+                  kb_json_number(head, "ms", (double)(kb_now_us() - b->rung_us) / 1000.0),
+                  kb_json_text(head, "reason", NULL));
+}
+
+static void take_frame(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_run_worker *r = &s->run;
+    const char *type = kb_frame_type(frame);
+    int64_t job = kb_frame_job(frame);
+    if (!strcmp(type, "hello")) {
+        hello(s, frame->head);
+    } else if (!strcmp(type, "log")) {
+        log_frame(s, frame);
+    } else if (job && job == r->idle_job) {
+        if (!strcmp(type, "done"))
+            r->idle_job = 0;
+    } else if (!job || job != r->job) {
+        return;
+    } else if (!strcmp(type, "done")) {
+        done_frame(s, frame->head);
+    } else if (!strcmp(type, "rung")) {
+        rung_frame(s, frame->head);
+    } else if (!strcmp(type, "roofs")) {
+        cJSON *event = cJSON_Duplicate(frame->head, true);
+        kb_strip_frame(event);
+        kb_emit(s, event);
+    } else if (r->build && !r->build->dead && !r->cancelled && r->request != KB_REQUEST_LOAD) {
+        kb_verdict_event(s, r->build, frame);
+    }
+}
+
+// Ends
+
+static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_run_worker *r = &s->run;
+    bool was_ready = r->ready;
+    const char *state = event->abandoned ? "abandoned" : event->asked ? "killed" : "ended";
+    kb_emit_worker(s, KB_WORKER_RUN, state, r->peer, event->text);
+    if (event->abandoned)
+        kb_status_line(s, "error", "restart what holds the GPU, or wait until the process is gone", "%s", event->text);
+    kb_peer_free(r->peer);
+    r->peer = NULL;
+    if (r->request != KB_REQUEST_NONE) {
+        bool silent = event->asked && kb_starts(event->text, "no answer");
+        char *reason = silent ? kb_format("%s: the kernel may never end; its worker was killed", event->text)
+                              : kb_strdup(event->text);
+        end_of_request(s, KB_STATUS_FAIL, reason);
+        free(reason);
+    }
+    forget_worker(s);
+    if (!was_ready && !r->absent && !r->retry_us && ++r->failures >= MOST_FAILURES)
+        absent(s, "internal", event->text, "kbench-tui doctor says what is missing");
+}
+
+static void drain_spare(struct kb_session *s)
+{
+    // Its hello waits in the queue until it is needed; only its end matters here.
+    if (s->run.spare)
+        kb_peer_step(s->run.spare);
+    if (s->run.spare && kb_peer_ending(s->run.spare)) {
+        kb_retire(s, s->run.spare, KB_WORKER_RUN, "the spare worker ended", true);
+        s->run.spare = NULL;
+        s->spare_safe = false;
+    }
+}
+
+void kb_run_step(struct kb_session *s)
+{
+    struct kb_run_worker *r = &s->run;
+    bool due = !r->peer && !r->absent && !s->ending && !kb_run_worker_dying(s);
+    if (due && (!r->retry_us || kb_now_us() >= r->retry_us)) {
+        r->retry_us = 0;
+        start_worker(s);
+    }
+    drain_spare(s);
+    if (s->device && !s->arch[0])
+        choose_arch(s);
+    if (!r->peer)
+        return;
+    struct kb_peer_event event;
+    kb_peer_step(r->peer);
+    while (r->peer && kb_peer_next(r->peer, &event)) {
+        if (event.kind == KB_PEER_FRAME)
+            take_frame(s, &event.frame);
+        else if (event.kind == KB_PEER_LINE)
+            kb_emit_log(s, "run", r->build ? r->build->name : NULL, event.text, event.dropped);
+        else
+            worker_ended(s, &event);
+        kb_peer_event_free(&event);
+    }
+    if (r->peer && r->ready)
+        assign(s);
+}
+
+int kb_run_wait_ms(const struct kb_session *s)
+{
+    const struct kb_run_worker *r = &s->run;
+    int wait = r->peer ? kb_peer_wait_ms(r->peer) : -1;
+    if (!r->peer && r->retry_us) {
+        int64_t left = (r->retry_us - kb_now_us()) / 1000;
+        wait = kb_sooner(wait, left > 0 ? (int)left + 1 : 0);
+    }
+    return s->lock_waiting ? kb_sooner(wait, LOCK_MS) : wait;
+}
+
+void kb_run_drop(struct kb_session *s, const struct kb_build *b, const char *why)
+{
+    struct kb_run_worker *r = &s->run;
+    (void)why;
+    if (!r->peer || r->request == KB_REQUEST_NONE || r->build != b || r->cancelled)
+        return;
+    cJSON *head = kb_frame_head("cancel", 0);
+    kb_json_set_number(head, "of", (double)r->job);
+    kb_peer_send(r->peer, head, NULL, 0);
+    r->cancelled = true;
+    kb_peer_deadline(r->peer, CANCEL_MS);
+}
+
+void kb_run_restart(struct kb_session *s, const char *why)
+{
+    struct kb_run_worker *r = &s->run;
+    if (r->peer)
+        kb_retire(s, r->peer, KB_WORKER_RUN, why, false);
+    if (r->spare)
+        kb_retire(s, r->spare, KB_WORKER_RUN, why, false);
+    r->peer = r->spare = NULL;
+    struct kb_build *b = kb_build_ref(r->build);
+    r->absent = false;
+    r->failures = 0;
+    s->had_device = false;
+    forget_worker(s);
+    if (b && !b->dead && b->stage == KB_STAGE_LADDER)
+        b->next = b->next > KB_RUNG_RUN ? KB_RUNG_RUN : b->next; // its rung starts over in the new worker
+    kb_build_unref(b);
+    s->again = true;
+}
+
+void kb_run_free(struct kb_session *s)
+{
+    kb_peer_free(s->run.peer);
+    kb_peer_free(s->run.spare);
+    s->run.peer = s->run.spare = NULL;
+    forget_worker(s);
+    free(s->run.loaded);
+    free(s->run.prepare_error);
+}

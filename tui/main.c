@@ -1,0 +1,97 @@
+// kbench-tui: what the command line asks for, and the exit code.
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "bench/bench.h"
+#include "tui/doctor.h"
+#include "tui/once.h"
+#include "tui/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// The screen (tui/screen.h). A build without one still has every other mode.
+int kb_screen_run(const struct kb_options *) __attribute__((weak));
+
+static void complain(const struct kb_error *e)
+{
+    struct kb_text clean = {0};
+    const char *line = kb_error_line(e);
+    kb_clean(&clean, line, strlen(line), false);
+    fprintf(stderr, "kbench-tui: %s\n", clean.data);
+    kb_text_free(&clean);
+}
+
+// A bench to copy: a folder, or the name of one that comes with the program (kernels/ beside the build folder).
+static char *like_folder(const char *like)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    char *dir = kb_path_dir(self), *raw = kb_format("%s/../kernels/%s", dir, like), *path = kb_path_clean(raw);
+    free(dir);
+    free(raw);
+    if (!kb_is_dir(like) && kb_is_dir(path))
+        return path;
+    free(path);
+    return kb_strdup(like);
+}
+
+static int run_new(const struct kb_options *o)
+{
+    struct kb_error error = {0};
+    char *like = o->like ? like_folder(o->like) : NULL;
+    int status = kb_bench_new(o->new_name, like, &error);
+    free(like);
+    if (status) {
+        complain(&error);
+        return KB_EXIT_USAGE;
+    }
+    printf("%s is ready: kbench-tui %s\n", o->new_name, o->new_name);
+    return KB_EXIT_PASS;
+}
+
+static int run_screen(const struct kb_options *o)
+{
+    if (kb_screen_run)
+        return kb_screen_run(o);
+    fprintf(stderr, "kbench-tui: this build has no screen; --once and --follow work\n");
+    return KB_EXIT_USAGE;
+}
+
+static int run(const struct kb_options *o)
+{
+    switch (o->mode) {
+    case KB_MODE_HELP:
+        return fputs(kb_options_help(), stdout) < 0 ? KB_EXIT_USAGE : KB_EXIT_PASS;
+    case KB_MODE_VERSION:
+        return printf("kbench-tui %s\n", KB_VERSION) < 0 ? KB_EXIT_USAGE : KB_EXIT_PASS;
+    case KB_MODE_NEW:
+        return run_new(o);
+    case KB_MODE_DOCTOR:
+        return kb_run_doctor_report(o);
+    case KB_MODE_ONCE:
+        return kb_run_once(o);
+    case KB_MODE_FOLLOW:
+        return kb_run_follow(o);
+    case KB_MODE_SCREEN:
+        return isatty(STDOUT_FILENO) ? run_screen(o) : kb_run_once(o);
+    default:
+        return run_screen(o);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct kb_options options;
+    struct kb_error error = {0};
+    int code = KB_EXIT_USAGE;
+    if (kb_options_parse(argc, argv, &options, &error))
+        complain(&error);
+    else
+        code = run(&options);
+    kb_options_free(&options);
+    return code;
+}

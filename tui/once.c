@@ -1,0 +1,176 @@
+#include "tui/once.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "loop/model.h"
+#include "loop/report.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_FDS = 64 };
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int signal_number)
+{
+    stopped = signal_number;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < KB_COUNT(signals); i++)
+        sigaction(signals[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool kb_locale_is_utf8(void)
+{
+    setlocale(LC_CTYPE, "");
+    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+void kb_session_options_from(const struct kb_options *o, struct kb_session_options *out)
+{
+    *out = (struct kb_session_options){.bench_path = o->bench,
+                                       .device = o->device,
+                                       .variant = o->variant,
+                                       .baseline = o->baseline,
+                                       .arch = o->arch,
+                                       .like = o->like,
+                                       .check = o->check,
+                                       .seed = o->seed,
+                                       .include_dirs = o->include_dirs,
+                                       .include_dir_count = o->include_dir_count,
+                                       .defines = o->defines,
+                                       .define_count = o->define_count,
+                                       .no_history = o->no_history,
+                                       .worker = o->worker};
+}
+
+static void complain(const struct kb_error *e)
+{
+    struct kb_text clean = {0};
+    const char *line = kb_error_line(e);
+    kb_clean(&clean, line, strlen(line), false);
+    fprintf(stderr, "kbench-tui: %s\n", clean.data);
+    kb_text_free(&clean);
+}
+
+// Waits for what the session waits for, and for input's end where that matters (-1: not).
+static bool wait_and_step(struct kb_session *s, int input)
+{
+    struct pollfd fds[MOST_FDS];
+    int n = kb_session_fds(s, fds, MOST_FDS - 1);
+    if (input >= 0)
+        fds[n++] = (struct pollfd){input, POLLIN, 0};
+    if (poll(fds, (nfds_t)n, kb_session_wait_ms(s)) < 0 && errno != EINTR)
+        return false;
+    kb_session_step(s);
+    if (input < 0 || !fds[n - 1].revents)
+        return !stopped;
+    char ignored[512];
+    return !stopped && read(input, ignored, sizeof ignored) > 0;
+}
+
+static void keep_in_model(void *context, const cJSON *event)
+{
+    kb_model_apply(context, event);
+}
+
+static int print(const char *text, size_t size)
+{
+    return fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : -1;
+}
+
+static int print_results(const struct kb_options *o, const struct kb_model *model)
+{
+    struct kb_text out = {0};
+    if (o->json) {
+        cJSON *document = kb_model_document(model);
+        char *text = kb_json_line(document);
+        kb_text_addf(&out, "%s\n", text);
+        free(text);
+        cJSON_Delete(document);
+    } else {
+        kb_report_table(model, o->ascii || !kb_locale_is_utf8(), &out);
+    }
+    int status = print(out.data, out.size);
+    kb_text_free(&out);
+    return status;
+}
+
+int kb_run_once(const struct kb_options *o)
+{
+    struct kb_session_options options;
+    struct kb_session *session = NULL;
+    struct kb_model model;
+    struct kb_error error = {0};
+    kb_session_options_from(o, &options);
+    kb_model_init(&model);
+    options.once = true;
+    options.on_event = keep_in_model;
+    options.context = &model;
+    catch_signals();
+    if (kb_session_new(&options, &session, &error)) {
+        complain(&error);
+        kb_model_free(&model);
+        return KB_EXIT_USAGE;
+    }
+    while (!kb_session_ended(session) && wait_and_step(session, -1))
+        ;
+    int code = kb_session_exit_code(session);
+    bool ended = kb_session_ended(session);
+    kb_session_free(session);
+    if (ended && print_results(o, &model))
+        code = KB_EXIT_USAGE;
+    if (!ended) {
+        fprintf(stderr, "kbench-tui: stopped before every variant had its verdict\n");
+        code = 128 + (stopped ? stopped : SIGTERM);
+    }
+    kb_model_free(&model);
+    return code;
+}
+
+static void print_event(void *context, const cJSON *event)
+{
+    bool *broken = context;
+    char *line = kb_json_line(event);
+    if (!*broken && (fputs(line, stdout) < 0 || putchar('\n') < 0 || fflush(stdout)))
+        *broken = true;
+    free(line);
+}
+
+int kb_run_follow(const struct kb_options *o)
+{
+    struct kb_session_options options;
+    struct kb_session *session = NULL;
+    struct kb_error error = {0};
+    bool broken = false;
+    kb_session_options_from(o, &options);
+    options.on_event = print_event;
+    options.context = &broken;
+    catch_signals();
+    if (kb_session_new(&options, &session, &error)) {
+        complain(&error);
+        return KB_EXIT_USAGE;
+    }
+    // A program that started this one ends it by closing its input; a terminal or /dev/null says nothing.
+    struct pollfd hangup = {STDIN_FILENO, POLLIN, 0};
+    char nothing;
+    bool dead_input = isatty(STDIN_FILENO) || (poll(&hangup, 1, 0) == 1 && read(STDIN_FILENO, &nothing, 1) <= 0);
+    while (!broken && wait_and_step(session, dead_input ? -1 : STDIN_FILENO))
+        ;
+    int code = kb_session_exit_code(session);
+    kb_session_free(session);
+    return code;
+}

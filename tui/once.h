@@ -1,0 +1,15 @@
+// The ways to run without a screen: the table, the JSON document, the event stream.
+#ifndef KB_TUI_ONCE_H
+#define KB_TUI_ONCE_H
+#include "loop/session.h"
+#include "tui/options.h"
+
+// What a session needs from the command line. Texts are shared with the options.
+void kb_session_options_from(const struct kb_options *, struct kb_session_options *out);
+// --once, --once --json: every variant once. Returns the exit code; messages go to stderr.
+int kb_run_once(const struct kb_options *);
+// --follow: each event as one line, until the input ends, a signal comes, or nobody reads any more.
+int kb_run_follow(const struct kb_options *);
+bool kb_locale_is_utf8(void); // of the environment; sets the locale
+
+#endif
