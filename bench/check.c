@@ -79,26 +79,15 @@ static int check_work(const struct kb_document *doc, const struct kb_bench *b, i
     return 0;
 }
 
-// Scratch may be sized by the macros of the variants that use it.
-static void add_all_defines(const struct kb_bench *b, struct kb_names *names)
-{
-    for (int i = b->variant_count - 1; i >= 0; i--)
-        kb_add_define_names(&b->variants[i], names);
-    kb_add_define_names(&b->reference.program, names);
-}
-
 static int check_case(const struct kb_document *doc, const struct kb_bench *b, int i, bool cpu)
 {
-    struct kb_names names = {0}, wide = {0};
+    struct kb_names names = {0};
     int status = kb_case_names(b, i, cpu, NULL, &names, doc->e);
-    kb_names_copy(&wide, &names);
-    add_all_defines(b, &wide);
     for (int a = 0; a < b->arg_count && !status; a++)
-        status = check_arg(doc, b, a, i, cpu, b->args[a].role == KB_SCRATCH ? &wide : &names);
+        status = check_arg(doc, b, a, i, cpu, &names);
     if (!status)
         status = check_work(doc, b, i, cpu, &names);
     kb_names_free(&names);
-    kb_names_free(&wide);
     return status;
 }
 

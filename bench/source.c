@@ -270,7 +270,8 @@ static void read_kernel(struct scanner *s)
         f->kernel.is_static = f->kernel.is_static || is(s, i, "static");
     for (int i = 0; i < s->depth && i < MAX_NESTING; i++)
         f->kernel.is_static = f->kernel.is_static || s->anonymous[i];
-    each_part(s, open + 1, close, f, add_parameter);
+    if (is(s, close, ")"))
+        each_part(s, open + 1, close, f, add_parameter);
     f->open = is(s, next, "{");
     s->i = next - 1;
 }

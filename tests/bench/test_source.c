@@ -59,7 +59,7 @@ static void test_where_kernels_hide(void **state)
     expect("__global__", "");
     expect("__global__ void", "");
     expect("__global__ void k(", "k/0");
-    expect("__global__ void k(int a", "k/1");
+    expect("__global__ void k(int a", "k/0");
     expect("__global__ x;", "");
     expect("auto f = [] __global__ { };", "");
 }
