@@ -55,7 +55,7 @@ static void test_documentation(void **state)
     struct kb_error e;
     assert_int_equal(kb_case_names(b, 2, false, v, &names, &e), 0);
     assert_int_equal(*kb_names_get(&names, "WARPS"), 8);
-    assert_int_equal(*kb_names_get(&names, "UNROLL"), 4);
+    assert_int_equal(*kb_names_get(&names, "LANES"), 32);
     assert_int_equal(kb_launch_eval(&v->launches[0], &names, &dims, &e), 0);
     assert_int_equal(dims.grid[0], 5);
     assert_int_equal(dims.block[1], 8);
