@@ -97,8 +97,10 @@ static void add(struct series *s, const struct kb_timing_window *w)
 // Samples of two sources do not mix.
 static void start_over(struct timing *t)
 {
-    for (int i = 0; i < t->targets; i++)
+    for (int i = 0; i < t->targets; i++) {
         t->progress[i].cold.count = t->progress[i].warm.count = 0;
+        t->progress[i].pilot_us = NAN;
+    }
 }
 
 // As kb_timing_measure, and where CUPTI fails on the way or delivers nothing at all, goes on by events. *any: there is
@@ -341,6 +343,8 @@ static int measure(struct timing *t, struct kb_timing_result *results, struct kb
     if (o->cold && stage(t, true, o->warm ? 0.55 : 0.9, o->warm ? 1.2 : 1.6, e))
         return -1;
     if (o->warm && stage(t, false, 0.9, 1.6, e))
+        return -1;
+    if (o->cold && !rounds_done(t, true) && stage(t, true, 1.2, 1.6, e)) // its records were discarded on the way
         return -1;
     fall_back_to_pilot(t);
     for (int i = 0; i < t->targets; i++) {

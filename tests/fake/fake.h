@@ -58,8 +58,10 @@ static inline int fake_call(struct fake_script *s, const char *variable, const c
         fake_parse(s, getenv(variable));
     if (s->stuck)
         return s->stuck;
+    for (int i = 0; i < s->count; i++)
+        s->entries[i].calls += !strcmp(s->entries[i].name, name);
     for (int i = 0; i < s->count; i++) {
-        if (strcmp(s->entries[i].name, name) || (++s->entries[i].calls != s->entries[i].nth && s->entries[i].nth))
+        if (strcmp(s->entries[i].name, name) || (s->entries[i].nth && s->entries[i].calls != s->entries[i].nth))
             continue;
         const char *value = s->entries[i].value;
         while (!strcmp(value, "hang"))

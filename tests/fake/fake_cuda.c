@@ -300,6 +300,17 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
     return CUDA_SUCCESS;
 }
 
+// Like handles, memory is the driver's: what a lost context still holds is reachable from here.
+static void *held[4096];
+
+static void hold(void *old, void *new)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof held / sizeof held[0] && held[i] != old)
+        i++;
+    held[i] = new;
+}
+
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 {
     CALL("alloc");
@@ -307,6 +318,7 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
     memset(memory, 0xee, bytes);
+    hold(NULL, memory);
     allocs++;
     *address = (uintptr_t)memory;
     return CUDA_SUCCESS;
@@ -315,6 +327,7 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 CUresult cuMemFree(CUdeviceptr address)
 {
     frees++;
+    hold((void *)(uintptr_t)address, NULL);
     free((void *)(uintptr_t)address);
     return CUDA_SUCCESS;
 }
