@@ -58,7 +58,7 @@ static void remove_stale(const char *dir)
         closedir(d);
 }
 
-static void remove_own(void)
+void kb_tree_remove_all(void)
 {
     if (process_folder && process_owner == getpid())
         kb_remove_tree(process_folder);
@@ -83,7 +83,7 @@ static int open_process_folder(struct kb_error *e)
     if (lock >= 0)
         flock(lock, LOCK_EX | LOCK_NB);
     if (!process_owner)
-        atexit(remove_own);
+        atexit(kb_tree_remove_all);
     free(process_folder);
     process_folder = path;
     process_owner = getpid();

@@ -21,5 +21,7 @@ char *kb_tree_hide(const struct kb_tree *t, const char *text);
 
 // A new folder inside this process' temporary folder; owned by the caller. NULL with the error filled.
 char *kb_tree_folder(struct kb_error *e);
+// Removes this process' temporary folder, as exit() does; for those that end by _exit().
+void kb_tree_remove_all(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "jit/compile.h"
 #include "jit/scan.h"
+#include "jit/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,21 +167,27 @@ static cJSON *kernel_item(const struct kb_compiled_kernel *k)
     return item;
 }
 
-// Kernels until the frame's line would get too long; a reason says what is left out.
+// Kernels as far as the frame's line has room; how many are left out is said.
 static void add_kernels(cJSON *head, const struct kb_compiled *c)
 {
     cJSON *kernels = cJSON_AddArrayToObject(head, "kernels");
     size_t bytes = 0;
-    int i = 0;
-    for (; i < c->kernel_count && bytes < MESSAGES_BYTES; i++) {
+    int left_out = 0;
+    for (int i = 0; i < c->kernel_count; i++) {
         cJSON *item = kernel_item(&c->kernels[i]);
         char *line = kb_json_line(item);
-        bytes += strlen(line);
+        size_t more = strlen(line);
         free(line);
+        if (bytes + more > MESSAGES_BYTES) {
+            left_out++;
+            cJSON_Delete(item);
+            continue;
+        }
+        bytes += more;
         cJSON_AddItemToArray(kernels, item);
     }
-    if (i < c->kernel_count)
-        kb_json_set_number(head, "kernels_left_out", c->kernel_count - i);
+    if (left_out)
+        kb_json_set_number(head, "kernels_left_out", left_out);
 }
 
 static void add_texts(cJSON *head, const char *key, const char *const *texts, int count)
@@ -316,5 +323,6 @@ int kb_run_compile_worker(const struct kb_worker_options *o)
         status = KB_EXIT_USAGE;
     }
     kb_worker_close();
-    return status;
+    kb_tree_remove_all();
+    _exit(status); // not through the destructors of NVRTC, which has threads of its own
 }

@@ -12,9 +12,6 @@ static const char usage[] =
     "usage: kbench-worker compile|run|doctor [--device D] [--like NAME] [--check MODE] [--stdio]\n"
     "kbench-tui starts this program; `kbench-tui doctor` shows what it finds on this machine\n";
 
-// The run worker may not be linked in.
-int kb_run_worker(int argc, char **argv) __attribute__((weak));
-
 static int bad_usage(const char *what)
 {
     fprintf(stderr, "kbench-worker: %s\n%s", what, usage);
@@ -56,7 +53,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "compile"))
         return kb_run_compile_worker(&options);
     if (!strcmp(argv[1], "run"))
-        return kb_run_worker ? kb_run_worker(argc, argv) : bad_usage("this worker was built without run");
+        return kb_run_worker(argc, argv);
     if (!strcmp(argv[1], "doctor"))
         return kb_run_doctor();
     return bad_usage("it works as compile, run or doctor");
