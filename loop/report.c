@@ -276,7 +276,8 @@ static void add_head(const struct kb_model *m, struct kb_text *out)
     if (!strcmp(kind, "none") && remedy && *remedy)
         kb_text_addf(out, "  %s\n", remedy);
     const cJSON *headline = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
-    kb_text_addf(out, "%d cases; times are of %s\n\n", m->case_count, kb_json_text(headline, "label", "the first"));
+    kb_text_addf(out, "%d case%s; times are of %s\n\n", m->case_count, m->case_count == 1 ? "" : "s",
+                 kb_json_text(headline, "label", "the first"));
 }
 
 void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)

@@ -1,0 +1,467 @@
+// A worker that speaks the protocol and does as it is told: by `//fake: key=value` lines of the source it gets (they
+// travel to the run worker inside the "PTX"), and by environment variables for what comes before a source.
+//
+//   compile = ok | fail | crash | hang | noise | hold:PATH (until that file exists)
+//   check, run, verify = ok | fail | na | crash | hang | stubborn (ignores SIGTERM) | wait (until cancelled) | poison |
+//                        garbage | half | long | forge | hold:PATH
+//   time = microseconds, or one of the words above
+//   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
+//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail
+//   KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
+#include "base/json.h"
+#include "base/memory.h"
+#include "bench/frame.h"
+#include "bench/rungs.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static const char *role;
+static struct kb_frame_reader *reader;
+
+static void write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, bytes, n);
+        if (done <= 0)
+            _exit(4);
+        bytes += done;
+        n -= (size_t)done;
+    }
+}
+
+static void send_frame(cJSON *head, const void *blob, size_t size)
+{
+    struct kb_text out = {0};
+    kb_frame_encode(&out, head, blob, size);
+    write_all(3, out.data, out.size);
+    kb_text_free(&out);
+}
+
+static void note(const char *type, const char *name)
+{
+    const char *path = getenv("KB_FAKE_LOG");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
+    if (fd < 0)
+        return;
+    char *line = kb_format("%s %s %s\n", role, type, name);
+    write_all(fd, line, strlen(line));
+    free(line);
+    close(fd);
+}
+
+static void stay(bool stubborn)
+{
+    if (stubborn)
+        signal(SIGTERM, SIG_IGN);
+    for (;;)
+        poll(NULL, 0, 1000);
+}
+
+static int next_frame(struct kb_frame *f, int wait_ms)
+{
+    struct kb_error e;
+    char bytes[65536];
+    int got;
+    while ((got = kb_frame_reader_next(reader, f, &e)) == 0) {
+        struct pollfd p = {0, POLLIN, 0};
+        if (poll(&p, 1, wait_ms) == 0)
+            return 0;
+        ssize_t n = read(0, bytes, sizeof bytes);
+        if (n <= 0)
+            exit(0);
+        kb_frame_reader_feed(reader, bytes, (size_t)n);
+    }
+    if (got < 0)
+        exit(5);
+    return 1;
+}
+
+static void hold(const char *path)
+{
+    while (access(path, F_OK))
+        poll(NULL, 0, 2);
+}
+
+static void done(int64_t job, const char *status, const char *reason, bool poisoned)
+{
+    cJSON *head = kb_frame_head("done", job);
+    kb_json_set_text(head, "status", status);
+    kb_json_set_text(head, "reason", reason);
+    kb_json_set_bool(head, "poisoned", poisoned);
+    send_frame(head, NULL, 0);
+}
+
+static void rung(int64_t job, const char *name, const char *status, const char *reason)
+{
+    cJSON *head = kb_frame_head("rung", job);
+    kb_json_set_text(head, "rung", name);
+    kb_json_set_text(head, "status", status);
+    kb_json_set_number(head, "ms", 1.5);
+    kb_json_set_text(head, "reason", reason);
+    send_frame(head, NULL, 0);
+}
+
+// The value of `//fake: key=value` in a text; "ok" if there is none. Owned by the caller.
+static char *directive(const char *text, const char *key)
+{
+    char *wanted = kb_format("//fake: %s=", key);
+    const char *at = text ? strstr(text, wanted) : NULL;
+    char *value = at ? kb_strndup(at + strlen(wanted), strcspn(at + strlen(wanted), "\n")) : kb_strdup("ok");
+    free(wanted);
+    return value;
+}
+
+static void break_stream(const char *how)
+{
+    static const char half[] = "{\"kbench\":1,\"seq\":1,\"job\":1,\"ty";
+    static const char version[] = "{\"kbench\":2,\"seq\":1,\"job\":0,\"type\":\"hello\",\"blob\":0}\n";
+    if (!strcmp(how, "garbage"))
+        write_all(3, "this is no frame\n", 17);
+    else if (!strcmp(how, "version"))
+        write_all(3, version, sizeof version - 1);
+    else if (!strcmp(how, "half")) {
+        write_all(3, half, sizeof half - 1);
+        exit(0);
+    } else if (!strcmp(how, "long")) {
+        char *line = kb_alloc(1 << 20);
+        memset(line, 'x', 1 << 20);
+        write_all(3, line, 1 << 20);
+        free(line);
+    }
+    stay(false);
+}
+
+static void forge(int64_t job)
+{
+    for (int fd = 1; fd <= 2; fd++) {
+        char *line = kb_format("{\"kbench\":1,\"seq\":9,\"job\":%d,\"type\":\"done\",\"status\":\"pass\",\"blob\":0}\n",
+                               (int)job);
+        write_all(fd, line, strlen(line));
+        free(line);
+    }
+    for (int i = 0; i < 5000; i++)
+        write_all(1, "thread says \033[31mhello\n", 23);
+}
+
+// Does what the word asks for before an answer; returns the status to answer with, or NULL if it was cancelled.
+static const char *obey(const char *word, int64_t job)
+{
+    if (!strcmp(word, "crash")) {
+        signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+    } else if (!strcmp(word, "hang") || !strcmp(word, "stubborn")) {
+        stay(!strcmp(word, "stubborn"));
+    } else if (!strcmp(word, "garbage") || !strcmp(word, "half") || !strcmp(word, "long")) {
+        break_stream(word);
+    } else if (!strcmp(word, "forge")) {
+        forge(job);
+    } else if (!strcmp(word, "poison")) {
+        done(job, "fail", "the kernel made an illegal memory access: CUDA_ERROR_ILLEGAL_ADDRESS", true);
+        exit(0);
+    } else if (!strncmp(word, "hold:", 5)) {
+        hold(word + 5);
+    } else if (!strcmp(word, "wait")) {
+        struct kb_frame f;
+        bool cancelled = false;
+        while (!cancelled && next_frame(&f, -1)) {
+            cancelled = !strcmp(kb_frame_type(&f), "cancel") && kb_json_int(f.head, "of", 0) == job;
+            kb_frame_free(&f);
+        }
+        done(job, "cancelled", NULL, false);
+        return NULL;
+    }
+    return !strcmp(word, "fail") || !strcmp(word, "na") ? word : "pass";
+}
+
+// Compiling
+
+static cJSON *kernels(const cJSON *request)
+{
+    cJSON *list = cJSON_CreateArray();
+    const cJSON *name;
+    cJSON_ArrayForEach(name, kb_json_get(request, "kernels"))
+    {
+        cJSON *k = cJSON_CreateObject();
+        kb_json_set_text(k, "name", name->valuestring);
+        kb_json_set_text(k, "lowered", name->valuestring);
+        kb_json_set_number(k, "registers", 32);
+        kb_json_set_number(k, "spill_store_bytes", 0);
+        kb_json_set_number(k, "spill_load_bytes", 0);
+        kb_json_set_number(k, "shared_bytes", 0);
+        kb_json_set_number(k, "stack_bytes", 0);
+        cJSON_AddItemToArray(list, k);
+    }
+    return list;
+}
+
+static void compile_failed(int64_t job, const char *main_file)
+{
+    cJSON *head = kb_frame_head("errors", job), *list = cJSON_AddArrayToObject(head, "errors");
+    cJSON *error = cJSON_CreateObject();
+    kb_json_set_text(error, "file", main_file);
+    kb_json_set_number(error, "line", 3);
+    kb_json_set_number(error, "column", 5);
+    kb_json_set_text(error, "severity", "error");
+    kb_json_set_text(error, "text", "expected a \";\"");
+    cJSON_AddItemToArray(list, error);
+    rung(job, "compile", "fail", "1 error");
+    send_frame(head, NULL, 0);
+    done(job, "fail", "1 error", false);
+}
+
+static void compile(const struct kb_frame *f)
+{
+    int64_t job = kb_frame_job(f);
+    const char *text = f->blob ? f->blob : "", *name = kb_json_text(f->head, "name", "?");
+    char *word = directive(text, "compile");
+    note("compile", name);
+    rung(job, "scan", "pass", NULL);
+    if (!strcmp(word, "noise"))
+        forge(job);
+    const char *status = obey(word, job);
+    if (status && !strcmp(status, "fail")) {
+        compile_failed(job, kb_json_text(f->head, "main", ""));
+    } else if (status) {
+        rung(job, "compile", "pass", NULL);
+        cJSON *head = kb_frame_head("compiled", job);
+        size_t size = strlen(text) + 1;
+        kb_json_set_text(head, "compiler", "fake");
+        kb_json_set_text(head, "arch", kb_json_text(f->head, "arch", ""));
+        kb_json_set(head, "kernels", kernels(f->head));
+        kb_json_set_number(head, "ptx_bytes", (double)size);
+        kb_json_set_number(head, "cubin_bytes", 0);
+        send_frame(head, text, size);
+        done(job, "pass", NULL, false);
+    }
+    free(word);
+}
+
+// Running
+
+static struct program {
+    char *key, *text;
+} programs[256];
+static int program_count;
+
+static const char *text_of(const char *key)
+{
+    for (int i = program_count - 1; i >= 0; i--)
+        if (!strcmp(programs[i].key, key))
+            return programs[i].text;
+    return "//fake: run=fail\n//fake: verify=fail\n//fake: time=fail\n";
+}
+
+static void resources(int64_t job)
+{
+    cJSON *head = kb_frame_head("resources", job), *list = cJSON_AddArrayToObject(head, "kernels");
+    cJSON *k = cJSON_CreateObject();
+    kb_json_set_text(k, "name", "k");
+    kb_json_set_number(k, "registers", 32);
+    kb_json_set_number(k, "spill_store_bytes", 0);
+    kb_json_set_number(k, "spill_load_bytes", 0);
+    kb_json_set_number(k, "shared_bytes", 0);
+    kb_json_set_number(k, "stack_bytes", 0);
+    kb_json_set_number(k, "occupancy", 0.75);
+    cJSON_AddItemToArray(list, k);
+    send_frame(head, NULL, 0);
+}
+
+static void case_result(int64_t job, const char *name, const char *status)
+{
+    cJSON *head = kb_frame_head("case", job), *list, *output = cJSON_CreateObject(), *metrics = cJSON_CreateObject();
+    bool bad = !strcmp(status, "fail");
+    kb_json_set_text(head, "rung", name);
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "label", "64");
+    kb_json_set_text(head, "status", status);
+    kb_json_set_text(head, "reason", bad ? "7 of 64 elements are wrong" : NULL);
+    list = cJSON_AddArrayToObject(head, "outputs");
+    kb_json_set_text(output, "arg", "y");
+    kb_json_set_number(metrics, "max_abs", bad ? 3.5 : 1e-7);
+    kb_json_set_number(metrics, "scaled", bad ? 900 : 0.25);
+    kb_json_set_number(metrics, "mismatches", bad ? 7 : 0);
+    kb_json_set(output, "metrics", metrics);
+    cJSON_AddItemToArray(list, output);
+    send_frame(head, NULL, 0);
+}
+
+static double microseconds(const char *key)
+{
+    char *word = directive(text_of(key), "time");
+    double us = atof(word);
+    free(word);
+    return us > 0 ? us : 10;
+}
+
+static void timing(int64_t job, const char *stage, double us)
+{
+    cJSON *head = kb_frame_head("timing", job), *cold = cJSON_CreateObject(), *roofline = cJSON_CreateObject();
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "stage", stage);
+    kb_json_set_number(cold, "median_us", us);
+    kb_json_set_number(cold, "low_us", us * 0.99);
+    kb_json_set_number(cold, "high_us", us * 1.01);
+    kb_json_set_number(cold, "samples", 20);
+    kb_json_set(head, "cold", cold);
+    kb_json_set(head, "warm", cJSON_Duplicate(cold, true));
+    kb_json_set_text(head, "source", "cupti");
+    kb_json_set_number(roofline, "share", 5 / us);
+    kb_json_set_bool(roofline, "impossible", false);
+    kb_json_set(head, "roofline", roofline);
+    send_frame(head, NULL, 0);
+}
+
+static void versus(int64_t job, const char *stage, double us, const char *key)
+{
+    cJSON *head = kb_frame_head("versus", job);
+    double ratio = us / microseconds(key);
+    kb_json_set_text(head, "baseline", key);
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "stage", stage);
+    kb_json_set_number(head, "ratio", ratio);
+    kb_json_set_number(head, "low", ratio * 0.99);
+    kb_json_set_number(head, "high", ratio * 1.01);
+    kb_json_set_text(head, "verdict", ratio < 0.99 ? "FASTER" : ratio > 1.01 ? "SLOWER" : "SAME");
+    send_frame(head, NULL, 0);
+}
+
+static void take_time(const struct kb_frame *f, const char *key)
+{
+    const char *stage = kb_json_text(f->head, "stage", "?");
+    const cJSON *other;
+    const char *device = getenv("KB_FAKE_DEVICE");
+    if (device && !strcmp(device, "cpu")) {
+        done(kb_frame_job(f), "na", "the CPU's time says nothing about a GPU's", false);
+        return;
+    }
+    timing(kb_frame_job(f), stage, microseconds(key));
+    cJSON_ArrayForEach(other, kb_json_get(f->head, "against"))
+        versus(kb_frame_job(f), stage, microseconds(key), other->valuestring);
+    done(kb_frame_job(f), "pass", NULL, false);
+}
+
+static void keep_program(const struct kb_frame *f)
+{
+    const char *key = kb_json_text(f->head, "version", "");
+    if (program_count < (int)KB_COUNT(programs))
+        programs[program_count++] = (struct program){kb_strdup(key), kb_strdup(f->blob ? f->blob : "")};
+}
+
+static void run_rung(const struct kb_frame *f, const char *name)
+{
+    const char *key = kb_json_text(f->head, "version", "");
+    char *word = directive(text_of(key), name);
+    const char *status = obey(word, kb_frame_job(f));
+    if (!strcmp(name, "check") && status)
+        resources(kb_frame_job(f));
+    if (status && (!strcmp(name, "run") || !strcmp(name, "verify")))
+        case_result(kb_frame_job(f), name, status);
+    if (status && !strcmp(name, "time") && !strcmp(status, "pass"))
+        take_time(f, key);
+    else if (status)
+        done(kb_frame_job(f), status, strcmp(status, "pass") ? "it was told to" : NULL, false);
+    free(word);
+}
+
+static void run(const struct kb_frame *f)
+{
+    const char *type = kb_frame_type(f), *prepare = getenv("KB_FAKE_PREPARE");
+    int64_t job = kb_frame_job(f);
+    note(type, kb_json_text(f->head, "version", "-"));
+    if (!strcmp(type, "cancel"))
+        return;
+    if (!strcmp(type, "check"))
+        keep_program(f);
+    if (kb_rung_parse(type) >= 0) {
+        run_rung(f, type);
+    } else if (!strcmp(type, "prepare") && prepare) {
+        done(job, "fail", "it was told to", false);
+    } else {
+        if (!strcmp(type, "roofs"))
+            send_frame(kb_frame_head("roofs", job), NULL, 0);
+        done(job, "pass", NULL, false);
+    }
+}
+
+// Beginning
+
+static cJSON *device(void)
+{
+    const char *kind = getenv("KB_FAKE_DEVICE");
+    cJSON *d = cJSON_CreateObject();
+    kb_json_set_text(d, "kind", kind ? kind : "cuda");
+    kb_json_set_text(d, "name", "Fake GPU");
+    kb_json_set_text(d, "arch", "sm_90");
+    kb_json_set_text(d, "uuid", getenv("KB_FAKE_UUID"));
+    kb_json_set_text(d, "driver", "0.0");
+    return d;
+}
+
+static void hello(void)
+{
+    const char *plan = getenv("KB_FAKE_HELLO");
+    const char *how =
+        plan && !strncmp(plan, role, strlen(role)) && plan[strlen(role)] == ':' ? plan + strlen(role) + 1 : "ok";
+    if (!strcmp(how, "exit"))
+        exit(7);
+    if (!strcmp(how, "silent"))
+        stay(false);
+    if (!strcmp(how, "garbage") || !strcmp(how, "half") || !strcmp(how, "long") || !strcmp(how, "version"))
+        break_stream(how);
+    cJSON *head = kb_frame_head("hello", 0), *libs = cJSON_AddArrayToObject(head, "libs"), *lib = cJSON_CreateObject();
+    bool failed = kb_starts(how, "no_");
+    kb_json_set_text(head, "role", role);
+    kb_json_set_number(head, "pid", getpid());
+    kb_json_set_text(lib, "name", "fake");
+    kb_json_set_text(lib, "version", "1.0");
+    kb_json_set_text(lib, "path", "/nowhere/libfake.so");
+    kb_json_set_text(lib, "missing", NULL);
+    cJSON_AddItemToArray(libs, lib);
+    kb_json_set(head, "device", strcmp(role, "run") || failed ? cJSON_CreateNull() : device());
+    cJSON *archs = cJSON_AddArrayToObject(head, "archs");
+    cJSON_AddItemToArray(archs, cJSON_CreateString("sm_90"));
+    kb_json_set_text(head, "failed", NULL);
+    if (failed) {
+        cJSON *why = cJSON_CreateObject();
+        kb_json_set_text(why, "code", how);
+        kb_json_set_text(why, "what", "there is nothing here");
+        kb_json_set_text(why, "remedy", "--device cpu runs kernels without a GPU");
+        kb_json_set(head, "failed", why);
+    }
+    send_frame(head, NULL, 0);
+    if (failed)
+        exit(3);
+}
+
+int main(int argc, char **argv)
+{
+    role = argc > 1 ? argv[1] : "?";
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    reader = kb_frame_reader_new();
+    note("start", "-");
+    if (!strcmp(role, "doctor")) {
+        puts("{\"kbench\":1,\"tool\":\"fake\",\"libs\":[{\"name\":\"nvrtc\",\"path\":\"/x\",\"version\":\"13.0\","
+             "\"missing\":null},{\"name\":\"cuda\",\"path\":null,\"version\":null,\"missing\":\"no driver\"}],"
+             "\"archs\":[\"sm_90\"]}");
+        return 0;
+    }
+    hello();
+    struct kb_frame f;
+    while (next_frame(&f, -1) == 1) {
+        if (!strcmp(kb_frame_type(&f), "quit"))
+            return 0;
+        if (!strcmp(role, "compile"))
+            compile(&f);
+        else
+            run(&f);
+        kb_frame_free(&f);
+    }
+    return 0;
+}
