@@ -6,14 +6,12 @@
 #include "tui/doctor.h"
 #include "tui/once.h"
 #include "tui/options.h"
+#include "tui/screen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-// The screen (tui/screen.h). A build without one still has every other mode.
-int kb_screen_run(const struct kb_options *) __attribute__((weak));
 
 static void complain(const struct kb_error *e)
 {
@@ -53,14 +51,6 @@ static int run_new(const struct kb_options *o)
     return KB_EXIT_PASS;
 }
 
-static int run_screen(const struct kb_options *o)
-{
-    if (kb_screen_run)
-        return kb_screen_run(o);
-    fprintf(stderr, "kbench-tui: this build has no screen; --once and --follow work\n");
-    return KB_EXIT_USAGE;
-}
-
 static int run(const struct kb_options *o)
 {
     switch (o->mode) {
@@ -77,9 +67,9 @@ static int run(const struct kb_options *o)
     case KB_MODE_FOLLOW:
         return kb_run_follow(o);
     case KB_MODE_SCREEN:
-        return isatty(STDOUT_FILENO) ? run_screen(o) : kb_run_once(o);
+        return isatty(STDOUT_FILENO) ? kb_screen_run(o) : kb_run_once(o);
     default:
-        return run_screen(o);
+        return kb_screen_run(o);
     }
 }
 

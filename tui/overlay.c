@@ -1,0 +1,182 @@
+// What lies over the panes: help, the case picker, questions.
+#include "base/json.h"
+#include "loop/session.h"
+#include "tui/app.h"
+#include "tui/format.h"
+
+#include <string.h>
+
+static void help_lines(const struct kb_app *a, struct kb_lines *out)
+{
+    for (int group = 0; group < KB_GROUPS; group++) {
+        if (group == KB_GROUP_REPLAY && !a->driver.replay)
+            continue;
+        if (out->count)
+            kb_lines_add(out);
+        kb_span(kb_lines_add(out), KB_STYLE_TITLE, kb_group_name((enum kb_key_group)group));
+        for (size_t i = 0; i < kb_binding_count; i++) {
+            const struct kb_binding *b = &kb_bindings[i];
+            if ((int)b->group != group)
+                continue;
+            char keys[48];
+            struct kb_line *l = kb_lines_add(out);
+            kb_spanf(l, KB_STYLE_KEY, "  %s", kb_binding_keys(b, keys));
+            kb_span_pad(l, 16);
+            kb_spanf(l, KB_STYLE_TEXT, " %s", b->help);
+        }
+    }
+    kb_lines_add(out);
+    kb_span(kb_lines_add(out), KB_STYLE_TITLE, "The ladder");
+    for (int i = 0; i < KB_RUNGS; i++) {
+        struct kb_line *l = kb_lines_add(out);
+        kb_spanf(l, KB_STYLE_KEY, "  %s", kb_rungs[i].name);
+        kb_span_pad(l, 16);
+        kb_spanf(l, KB_STYLE_TEXT, " %s", kb_rungs[i].about);
+    }
+}
+
+static void case_lines(const struct kb_app *a, struct kb_lines *out)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    for (int i = 0; i < a->model->case_count; i++) {
+        struct kb_line *l = kb_lines_add(out);
+        const cJSON *event = v ? (v->cases[i].verify ? v->cases[i].verify : v->cases[i].run) : NULL;
+        const char *status = kb_json_text(event, "status", "");
+        bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail");
+        kb_spanf(l, KB_STYLE_KEY, "%s ", i == a->overlay_cursor ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
+        kb_spanf(l,
+                 pass   ? KB_STYLE_GOOD
+                 : fail ? KB_STYLE_BAD
+                        : KB_STYLE_DIM,
+                 "%s ",
+                 kb_sign(pass   ? KB_SIGN_PASS
+                         : fail ? KB_SIGN_FAIL
+                                : KB_SIGN_NONE,
+                         a->ascii));
+        kb_span(l, KB_STYLE_TEXT, kb_app_case_label(a, i));
+        const cJSON *timing = kb_model_timing(a->model, v, i);
+        if (timing)
+            kb_spanf(l, KB_STYLE_DIM, "  %s", kb_show_time(kb_speed_us(a->model, v, i)).s);
+        if (i == a->model->headline)
+            kb_span(l, KB_STYLE_DIM, "  headline");
+    }
+    if (!out->count)
+        kb_span(kb_lines_add(out), KB_STYLE_DIM, "the bench has no cases yet");
+}
+
+static const char *overlay_title(const struct kb_app *a)
+{
+    static const char *const titles[] = {
+        [KB_OVERLAY_HELP] = "Keys",
+        [KB_OVERLAY_CASES] = "Case",
+        [KB_OVERLAY_QUIT] = "Quit?",
+        [KB_OVERLAY_RESTART] = "Restart all workers?",
+    };
+    return titles[a->overlay];
+}
+
+static void overlay_lines(const struct kb_app *a, struct kb_lines *out)
+{
+    if (a->overlay == KB_OVERLAY_HELP)
+        help_lines(a, out);
+    else if (a->overlay == KB_OVERLAY_CASES)
+        case_lines(a, out);
+    else if (a->overlay == KB_OVERLAY_QUIT)
+        kb_span(kb_lines_add(out), KB_STYLE_TEXT, "A build may be running. y: quit, any other key: stay");
+    else
+        kb_span(kb_lines_add(out), KB_STYLE_TEXT, "What is running is lost. y: restart, any other key: leave them");
+}
+
+static void clamp_top(struct kb_app *a, int count, int rows)
+{
+    if (a->overlay == KB_OVERLAY_CASES) {
+        if (a->overlay_cursor < a->overlay_top)
+            a->overlay_top = a->overlay_cursor;
+        if (a->overlay_cursor >= a->overlay_top + rows)
+            a->overlay_top = a->overlay_cursor - rows + 1;
+    }
+    if (a->overlay_top > count - rows)
+        a->overlay_top = count - rows;
+    if (a->overlay_top < 0)
+        a->overlay_top = 0;
+}
+
+void kb_app_overlay(struct kb_app *a, const struct kb_canvas *c)
+{
+    struct kb_lines lines = {.ascii = a->ascii};
+    overlay_lines(a, &lines);
+    int width = 24;
+    for (int i = 0; i < lines.count; i++)
+        width = kb_line_width(&lines.items[i]) > width ? kb_line_width(&lines.items[i]) : width;
+    int w = width + 4 < c->area.w ? width + 4 : c->area.w,
+        h = lines.count + 2 < c->area.h ? lines.count + 2 : c->area.h;
+    struct kb_rect box = {(c->area.w - w) / 2, (c->area.h - h) / 2, w, h};
+    struct kb_canvas part = kb_canvas_part(c, box);
+    for (int y = 0; y < h; y++)
+        kb_fill_row(&part, y, KB_STYLE_TEXT);
+    kb_draw_frame(&part, KB_STYLE_FRAME_FOCUS);
+    kb_putf(&part, 2, 0, KB_STYLE_TITLE, " %s ", overlay_title(a));
+    clamp_top(a, lines.count, h - 2);
+    for (int y = 0; y < h - 2 && a->overlay_top + y < lines.count; y++)
+        kb_line_draw(&part, 2, y + 1, w - 4, &lines.items[a->overlay_top + y]);
+    if (lines.count > h - 2)
+        kb_putf(&part, w - 14, h - 1, KB_STYLE_DIM, " %d-%d/%d ", a->overlay_top + 1, a->overlay_top + h - 2,
+                lines.count);
+    kb_lines_free(&lines);
+}
+
+static void move(struct kb_app *a, int by)
+{
+    int *place = a->overlay == KB_OVERLAY_CASES ? &a->overlay_cursor : &a->overlay_top;
+    int most = a->overlay == KB_OVERLAY_CASES ? a->model->case_count - 1 : 1000; // the draw clamps it
+    *place += by;
+    *place = *place > most ? most : *place;
+    *place = *place < 0 ? 0 : *place;
+}
+
+static unsigned list_key(struct kb_app *a, int key)
+{
+    switch (kb_action_of(key, false)) {
+    case KB_ACT_DOWN:
+        move(a, 1);
+        return KB_DID_DRAW;
+    case KB_ACT_UP:
+        move(a, -1);
+        return KB_DID_DRAW;
+    case KB_ACT_PAGE_DOWN:
+        move(a, 10);
+        return KB_DID_DRAW;
+    case KB_ACT_PAGE_UP:
+        move(a, -10);
+        return KB_DID_DRAW;
+    case KB_ACT_TOP:
+        move(a, -1000);
+        return KB_DID_DRAW;
+    case KB_ACT_BOTTOM:
+        move(a, 1000);
+        return KB_DID_DRAW;
+    case KB_ACT_ZOOM:
+        if (a->overlay == KB_OVERLAY_CASES)
+            a->case_index = a->overlay_cursor;
+        break;
+    case KB_ACT_REDRAW:
+        return KB_DID_REDRAW | KB_DID_DRAW;
+    case KB_ACT_SUSPEND:
+        return KB_DID_SUSPEND;
+    default:
+        break;
+    }
+    a->overlay = KB_OVERLAY_NONE;
+    return KB_DID_DRAW;
+}
+
+unsigned kb_app_overlay_key(struct kb_app *a, int key)
+{
+    if (a->overlay == KB_OVERLAY_HELP || a->overlay == KB_OVERLAY_CASES)
+        return list_key(a, key);
+    bool yes = key == 'y' || key == 'Y', quit = a->overlay == KB_OVERLAY_QUIT;
+    a->overlay = KB_OVERLAY_NONE;
+    if (yes && !quit && a->driver.command)
+        a->driver.command(a->driver.context, KB_COMMAND_RESTART, NULL);
+    return yes && quit ? KB_DID_QUIT : KB_DID_DRAW;
+}

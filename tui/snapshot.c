@@ -1,0 +1,98 @@
+#include "base/file.h"
+#include "base/memory.h"
+#include "loop/session.h"
+#include "tui/once.h"
+#include "tui/screen.h"
+#include "tui/script.h"
+#include "tui/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SESSION_FDS = 64 };
+#define SCRIPT_MOST ((size_t)1 << 20)
+
+static void on_event(void *context, const cJSON *event)
+{
+    kb_model_apply(context, event);
+}
+
+// Runs every variant once into the model. Returns the session's exit code, -1 if there is none.
+static int run_live(const struct kb_options *o, struct kb_model *model, struct kb_error *e)
+{
+    struct kb_session_options options;
+    struct kb_session *session = NULL;
+    kb_session_options_from(o, &options);
+    options.once = true;
+    options.on_event = on_event;
+    options.context = model;
+    if (kb_session_new(&options, &session, e))
+        return -1;
+    while (!kb_session_ended(session)) {
+        struct pollfd fds[SESSION_FDS];
+        int n = kb_session_fds(session, fds, SESSION_FDS);
+        if (poll(fds, (nfds_t)n, kb_session_wait_ms(session)) < 0 && errno != EINTR)
+            break;
+        kb_session_step(session);
+    }
+    int code = kb_session_exit_code(session);
+    kb_session_free(session);
+    return code;
+}
+
+static int print_frame(const struct kb_options *o, struct kb_app *app, struct kb_replay *replay, struct kb_error *e)
+{
+    struct kb_text out = {0};
+    struct kb_script script = {app, replay, o->columns, o->rows, &out};
+    const char *path = getenv("KBENCH_SCRIPT");
+    char *text = NULL;
+    size_t size;
+    int status = 0;
+    if (replay && !path)
+        kb_replay_seek_end(replay);
+    if (!path)
+        kb_script_screen(&script, &out);
+    else if ((status = kb_file_read(path, SCRIPT_MOST, &text, &size, e)) == 0)
+        status = kb_script_run(&script, text, e);
+    if (out.size && fwrite(out.data, 1, out.size, stdout) != out.size && !status)
+        status = kb_fail(e, "standard output", NULL, "it takes no more");
+    if (fflush(stdout) && !status)
+        status = kb_fail(e, "standard output", NULL, "it takes no more");
+    kb_text_free(&out);
+    free(text);
+    return status;
+}
+
+static bool replay_acts(void *context, enum kb_action action)
+{
+    return kb_replay_act(context, action);
+}
+
+int kb_snapshot_run(const struct kb_options *o)
+{
+    struct kb_model model;
+    struct kb_replay *replay = NULL;
+    struct kb_app app;
+    struct kb_error e = {0};
+    bool ascii = !kb_locale_begin() || o->ascii;
+    kb_model_init(&model);
+    int code = o->replay ? kb_replay_open(o->replay, &replay, &e) : run_live(o, &model, &e);
+    if (code >= 0) {
+        kb_app_init(&app, replay ? kb_replay_model(replay) : &model, ascii);
+        app.now_ms = model.now_ms;
+        if (replay)
+            app.driver = (struct kb_driver){replay, NULL, replay_acts, NULL};
+        code = print_frame(o, &app, replay, &e) ? -1 : code;
+        kb_app_free(&app);
+    }
+    kb_replay_free(replay);
+    kb_model_free(&model);
+    if (code >= 0)
+        return code;
+    char *text = kb_cleaned(kb_error_line(&e));
+    fprintf(stderr, "kbench-tui: %s\n", text);
+    free(text);
+    return KB_EXIT_USAGE;
+}

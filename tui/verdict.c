@@ -1,0 +1,210 @@
+#include "tui/verdict.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "tui/format.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *word;
+    enum kb_style badge, style;
+    bool good;
+} outcomes[KB_OUTCOMES] = {
+    [KB_OUTCOME_WAITING] = {"WAITING", KB_STYLE_PLAIN_BADGE, KB_STYLE_DIM, false},
+    [KB_OUTCOME_MISSING] = {"MISSING", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_RUNNING] = {"RUNNING", KB_STYLE_RUNNING_BADGE, KB_STYLE_RUNNING, false},
+    [KB_OUTCOME_COMPILE_ERROR] = {"COMPILE ERROR", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_REFUSED] = {"REFUSED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_CRASHED] = {"CRASHED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_HUNG] = {"HUNG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_WRONG] = {"WRONG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_RIGHT] = {"RIGHT", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
+    [KB_OUTCOME_TIMED] = {"TIMED", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
+    [KB_OUTCOME_FASTER] = {"FASTER", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
+    [KB_OUTCOME_SLOWER] = {"SLOWER", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
+    [KB_OUTCOME_SAME] = {"SAME", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
+    [KB_OUTCOME_UNSURE] = {"UNSURE", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
+};
+
+const char *kb_outcome_word(enum kb_outcome o)
+{
+    return outcomes[o].word;
+}
+
+enum kb_style kb_outcome_badge(enum kb_outcome o)
+{
+    return outcomes[o].badge;
+}
+
+enum kb_style kb_outcome_style(enum kb_outcome o)
+{
+    return outcomes[o].style;
+}
+
+bool kb_outcome_good(enum kb_outcome o)
+{
+    return outcomes[o].good;
+}
+
+int kb_failed_rung(const struct kb_model_version *v)
+{
+    for (int i = 0; v && i < KB_RUNGS; i++)
+        if (v->rungs[i].status == KB_STATUS_FAIL)
+            return i;
+    return -1;
+}
+
+static bool case_failed(const cJSON *event)
+{
+    return !strcmp(kb_json_text(event, "status", ""), "fail");
+}
+
+int kb_first_bad_case(const struct kb_model *m, const struct kb_model_version *v)
+{
+    for (int i = 0; v && i < m->case_count; i++)
+        if (case_failed(v->cases[i].run) || case_failed(v->cases[i].verify))
+            return i;
+    return -1;
+}
+
+static bool says_hung(const char *reason)
+{
+    static const char *const words[] = {"hung", "hang", "deadline", "no news", "no answer", "never end"};
+    for (size_t i = 0; reason && i < KB_COUNT(words); i++)
+        if (strcasestr(reason, words[i]))
+            return true;
+    return false;
+}
+
+static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_version *v)
+{
+    int rung = kb_failed_rung(v);
+    if (rung == KB_RUNG_SCAN || rung == KB_RUNG_COMPILE)
+        return KB_OUTCOME_COMPILE_ERROR;
+    if (rung == KB_RUNG_CHECK)
+        return KB_OUTCOME_REFUSED;
+    if (rung >= 0 && says_hung(v->rungs[rung].reason))
+        return KB_OUTCOME_HUNG;
+    if (kb_first_bad_case(m, v) >= 0)
+        return KB_OUTCOME_WRONG;
+    if (v->impossible)
+        return KB_OUTCOME_IMPOSSIBLE;
+    return rung == KB_RUNG_RUN || rung == KB_RUNG_VERIFY ? KB_OUTCOME_CRASHED : KB_OUTCOME_FAILED;
+}
+
+static enum kb_outcome compared(const cJSON *versus)
+{
+    static const enum kb_outcome words[] = {KB_OUTCOME_FASTER, KB_OUTCOME_SLOWER, KB_OUTCOME_SAME, KB_OUTCOME_UNSURE};
+    const char *verdict = kb_json_text(versus, "verdict", "");
+    for (size_t i = 0; i < KB_COUNT(words); i++)
+        if (!strcmp(outcomes[words[i]].word, verdict))
+            return words[i];
+    return KB_OUTCOME_TIMED;
+}
+
+enum kb_outcome kb_outcome_of(const struct kb_subject *s)
+{
+    const struct kb_model *m = s->model;
+    const struct kb_model_version *v = s->version;
+    if (s->variant < 0 || s->variant >= m->variant_count)
+        return KB_OUTCOME_WAITING;
+    bool newest = v == kb_model_current(m, s->variant);
+    if (m->variants[s->variant].file_state && newest)
+        return KB_OUTCOME_MISSING;
+    if (!v)
+        return KB_OUTCOME_WAITING;
+    if (kb_failed_rung(v) >= 0 || v->status == KB_STATUS_FAIL)
+        return failure(m, v);
+    if (v->impossible)
+        return KB_OUTCOME_IMPOSSIBLE;
+    if (!isnan(kb_speed_us(m, v, s->case_index)))
+        return compared(v->cases[s->case_index].versus);
+    if (v->status == KB_STATUS_RUNNING)
+        return KB_OUTCOME_RUNNING;
+    return v->rungs[KB_RUNG_VERIFY].status == KB_STATUS_PASS ? KB_OUTCOME_RIGHT : KB_OUTCOME_FAILED;
+}
+
+const struct kb_model_version *kb_last_good(const struct kb_model *m, int variant)
+{
+    if (variant < 0 || variant >= m->variant_count)
+        return NULL;
+    const struct kb_model_variant *all = &m->variants[variant];
+    for (int k = all->version_count - 1; k >= 0; k--)
+        if (all->versions[k].status == KB_STATUS_PASS && !all->versions[k].superseded && !all->versions[k].impossible)
+            return &all->versions[k];
+    return NULL;
+}
+
+double kb_speed_us(const struct kb_model *m, const struct kb_model_version *v, int case_index)
+{
+    if (!v || v->impossible || v->status == KB_STATUS_FAIL || kb_failed_rung(v) >= 0)
+        return NAN;
+    const cJSON *timing = kb_model_timing(m, v, case_index);
+    if (kb_json_bool(kb_json_get(timing, "roofline"), "impossible", false))
+        return NAN;
+    return kb_json_number(kb_json_get(timing, "cold"), "median_us", NAN);
+}
+
+int kb_first_error(const cJSON *errors)
+{
+    int index = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, kb_json_get(errors, "errors"))
+    {
+        if (!strcmp(kb_json_text(item, "severity", ""), "error"))
+            return index;
+        index++;
+    }
+    return -1;
+}
+
+static void add_value(struct kb_text *out, const cJSON *value)
+{
+    if (cJSON_IsNumber(value))
+        kb_text_addf(out, "%.6g", value->valuedouble);
+    else
+        kb_text_add(out, cJSON_IsString(value) ? value->valuestring : "unknown");
+}
+
+static void add_first_bad(struct kb_text *out, const cJSON *output, const cJSON *bad)
+{
+    const cJSON *index;
+    bool first = true;
+    kb_text_addf(out, "%s[", kb_json_text(output, "arg", "?"));
+    cJSON_ArrayForEach(index, kb_json_get(bad, "index"))
+    {
+        kb_text_addf(out, "%s%.0f", first ? "" : ",", index->valuedouble);
+        first = false;
+    }
+    kb_text_add(out, "]: got ");
+    add_value(out, kb_json_get(bad, "got"));
+    kb_text_add(out, ", want ");
+    add_value(out, kb_json_get(bad, "want"));
+}
+
+static void add_count(struct kb_text *out, const cJSON *metrics, const char *key, const char *format)
+{
+    double n = kb_json_number(metrics, key, 0);
+    if (n > 0) {
+        kb_text_add(out, out->size ? "; " : "");
+        kb_text_addf(out, format, kb_show_count(n).s);
+    }
+}
+
+void kb_explain_output(struct kb_text *out, const cJSON *output)
+{
+    const cJSON *metrics = kb_json_get(output, "metrics"), *bad = kb_json_get(metrics, "first_bad");
+    double wrong = kb_json_number(metrics, "mismatches", 0), of = kb_json_number(output, "elements", NAN);
+    if (cJSON_IsObject(bad))
+        add_first_bad(out, output, bad);
+    if (wrong > 0)
+        kb_text_addf(out, "%s%s of %s wrong", out->size ? "; " : "", kb_show_count(wrong).s, kb_show_count(of).s);
+    add_count(out, metrics, "unwritten", "%s never written");
+    add_count(out, metrics, "nonfinite", "%s not finite");
+    add_count(out, metrics, "guard_bytes_changed", "%s bytes changed outside the buffer");
+    if (!out->size)
+        kb_text_add(out, kb_json_text(output, "reason", ""));
+}

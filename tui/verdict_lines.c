@@ -1,0 +1,310 @@
+#include "base/json.h"
+#include "base/memory.h"
+#include "tui/format.h"
+#include "tui/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void rung_mark(struct kb_line *l, const struct kb_rung_state *r, int64_t now_ms)
+{
+    static const struct {
+        enum kb_sign sign;
+        enum kb_style style;
+    } marks[KB_STATUSES] = {
+        [KB_STATUS_NONE] = {KB_SIGN_NONE, KB_STYLE_DIM},  [KB_STATUS_RUNNING] = {KB_SIGN_RUNNING, KB_STYLE_RUNNING},
+        [KB_STATUS_PASS] = {KB_SIGN_PASS, KB_STYLE_GOOD}, [KB_STATUS_FAIL] = {KB_SIGN_FAIL, KB_STYLE_BAD},
+        [KB_STATUS_SKIP] = {KB_SIGN_SKIP, KB_STYLE_DIM},  [KB_STATUS_NA] = {KB_SIGN_NA, KB_STYLE_DIM},
+    };
+    kb_span(l, marks[r->status].style, kb_sign(marks[r->status].sign, l->ascii));
+    if (r->status == KB_STATUS_RUNNING)
+        kb_spanf(l, KB_STYLE_RUNNING, " %s", kb_show_ms((double)(now_ms - r->since_ms)).s);
+    else if (r->status == KB_STATUS_NA || r->status == KB_STATUS_SKIP)
+        kb_spanf(l, KB_STYLE_DIM, " %s", r->status == KB_STATUS_NA ? "n/a" : "skipped");
+    else if (!isnan(r->ms) && r->status != KB_STATUS_NONE)
+        kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_ms(r->ms).s);
+}
+
+void kb_ladder_line(struct kb_line *l, const struct kb_subject *s)
+{
+    static const struct kb_rung_state none = {.status = KB_STATUS_NONE, .ms = NAN};
+    const struct kb_model_version *v = s->version;
+    for (int i = 0; i < KB_RUNGS; i++) {
+        const struct kb_rung_state *r = v ? &v->rungs[i] : &none;
+        bool reached = r->status != KB_STATUS_NONE && r->status != KB_STATUS_SKIP;
+        kb_spanf(l, reached ? KB_STYLE_TEXT : KB_STYLE_DIM, "%s%s ", i ? "   " : "", kb_rungs[i].name);
+        rung_mark(l, r, s->now_ms);
+    }
+    if (v && !isnan(v->first_verdict_ms))
+        kb_spanf(l, KB_STYLE_DIM, "   verdict after %s", kb_show_ms(v->first_verdict_ms).s);
+}
+
+void kb_ladder_short(struct kb_line *l, const struct kb_subject *s)
+{
+    for (int i = 0; i < KB_RUNGS; i++) {
+        struct kb_rung_state none = {.status = KB_STATUS_NONE, .ms = NAN}, r = s->version ? s->version->rungs[i] : none;
+        r.ms = NAN;
+        kb_spanf(l, r.status == KB_STATUS_NONE ? KB_STYLE_DIM : KB_STYLE_TEXT, "%s%s", i ? " " : "", kb_rungs[i].name);
+        if (r.status == KB_STATUS_NA || r.status == KB_STATUS_SKIP)
+            kb_span(l, KB_STYLE_DIM, kb_sign(r.status == KB_STATUS_NA ? KB_SIGN_NA : KB_SIGN_SKIP, l->ascii));
+        else
+            rung_mark(l, &r, s->now_ms);
+    }
+}
+
+static void version_name(struct kb_text *out, const struct kb_subject *s)
+{
+    if (s->version && s->version->number > 0)
+        kb_text_addf(out, "v%d", s->version->number);
+    else if (s->version)
+        kb_text_add(out, "new version");
+}
+
+static void gap(struct kb_line *l)
+{
+    kb_span(l, KB_STYLE_TEXT, "   ");
+}
+
+static void add_comparison(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o, double us)
+{
+    const cJSON *versus = s->version->cases[s->case_index].versus, *base = kb_json_get(versus, "baseline");
+    const char *variant = kb_json_text(base, "variant", "");
+    double ratio = kb_json_number(versus, "ratio", NAN), before = kb_json_number(versus, "baseline_us", NAN);
+    double spread = (kb_json_number(versus, "high", NAN) - kb_json_number(versus, "low", NAN)) / 2;
+    kb_span(l, KB_STYLE_TEXT, " against ");
+    if (strcmp(variant, s->model->variants[s->variant].name))
+        kb_spanf(l, KB_STYLE_TEXT, "%s ", variant);
+    kb_spanf(l, KB_STYLE_TEXT, "v%d: ", (int)kb_json_int(base, "version", 0));
+    kb_spanf(l, KB_STYLE_NUMBER, "%s → %s us", kb_show_us(before).s, kb_show_us(kb_json_number(versus, "us", us)).s);
+    kb_spanf(l, kb_outcome_style(o), "  %s", kb_show_change(ratio).s);
+    if (!isnan(spread))
+        kb_spanf(l, KB_STYLE_DIM, " ±%.1f%%", spread * 100);
+}
+
+static void add_rate(struct kb_line *l, const cJSON *timing)
+{
+    const cJSON *roofline = kb_json_get(timing, "roofline");
+    bool memory = strcmp(kb_json_text(roofline, "bound", "memory"), "compute");
+    double rate = kb_json_number(roofline, memory ? "attained_bytes_per_s" : "attained_flops", NAN);
+    double share = kb_json_number(roofline, "share", NAN);
+    if (isnan(rate))
+        return;
+    gap(l);
+    kb_span(l, KB_STYLE_NUMBER, memory ? kb_show_bytes_rate(rate).s : kb_show_flops_rate(rate).s);
+    if (!isnan(share))
+        kb_spanf(l, KB_STYLE_TEXT, ", %s of the roof", kb_show_percent(share).s);
+}
+
+static void add_error(struct kb_line *l, const struct kb_subject *s)
+{
+    double worst = NAN;
+    const cJSON *deciding = NULL, *of = NULL;
+    for (int i = 0; i < s->model->case_count; i++) {
+        const cJSON *output = NULL, *metrics = kb_model_worst_metrics(s->version, i, &output);
+        double x = kb_json_number(metrics, "max_abs", NAN);
+        if (!isnan(x) && (isnan(worst) || x > worst)) {
+            worst = x;
+            deciding = kb_json_get(output, "tolerance");
+            of = metrics;
+        }
+    }
+    if (isnan(worst))
+        return;
+    gap(l);
+    kb_spanf(l, KB_STYLE_TEXT, "max_abs %s", kb_show_error(worst).s);
+    double psnr = kb_json_number(of, "psnr_db", NAN);
+    if (!strcmp(kb_json_text(deciding, "metric", ""), "psnr_db") && !isnan(psnr))
+        kb_spanf(l, KB_STYLE_TEXT, "  PSNR %.0f dB", psnr);
+}
+
+static const cJSON *main_kernel(const struct kb_model_version *v)
+{
+    return v ? cJSON_GetArrayItem(kb_json_get(v->resources, "kernels"), 0) : NULL;
+}
+
+static const struct kb_model_version *baseline_of(const struct kb_subject *s)
+{
+    const cJSON *base = kb_json_get(s->version->cases[s->case_index].versus, "baseline");
+    int variant = kb_model_variant_index(s->model, kb_json_text(base, "variant", NULL));
+    return kb_model_version(s->model, variant, (int)kb_json_int(base, "version", 0));
+}
+
+static void add_was_is(struct kb_line *l, const char *name, double was, double is, double scale, const char *unit)
+{
+    if (isnan(is))
+        return;
+    gap(l);
+    kb_spanf(l, KB_STYLE_TEXT, "%s ", name);
+    if (!isnan(was) && was != is)
+        kb_spanf(l, KB_STYLE_TEXT, "%.0f → ", was * scale);
+    kb_spanf(l, KB_STYLE_NUMBER, "%.0f%s", is * scale, unit);
+}
+
+static void add_resources(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *now = main_kernel(s->version), *then = main_kernel(baseline_of(s));
+    double spills = kb_json_number(now, "spill_store_bytes", 0) + kb_json_number(now, "spill_load_bytes", 0);
+    add_was_is(l, "registers", kb_json_number(then, "registers", NAN), kb_json_number(now, "registers", NAN), 1, "");
+    if (spills > 0) {
+        gap(l);
+        kb_spanf(l, KB_STYLE_WARN, "spills %s", kb_show_bytes(spills).s);
+    }
+    add_was_is(l, "occupancy", kb_json_number(then, "occupancy", NAN), kb_json_number(now, "occupancy", NAN), 100, "%");
+}
+
+static void add_goal(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *goal = s->version->goal;
+    if (!goal)
+        return;
+    gap(l);
+    bool met = kb_json_bool(goal, "met", false);
+    double value = kb_json_number(goal, "value", NAN), wanted = kb_json_number(goal, "wanted", NAN);
+    kb_span(l, met ? KB_STYLE_GOOD : KB_STYLE_WARN, met ? "goal MET" : "goal not met");
+    if (!isnan(value))
+        kb_spanf(l, KB_STYLE_DIM, " %s of %s", kb_show_percent(value).s, kb_show_percent(wanted).s);
+}
+
+static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
+{
+    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
+    double us = kb_speed_us(s->model, s->version, s->case_index);
+    if (o == KB_OUTCOME_RIGHT) {
+        const struct kb_rung_state *time = &s->version->rungs[KB_RUNG_TIME];
+        kb_spanf(l, KB_STYLE_DIM, "   no time: %s", time->reason ? time->reason : "not timed");
+    } else if (o == KB_OUTCOME_TIMED) {
+        const cJSON *cold = kb_json_get(timing, "cold");
+        double spread = (kb_json_number(cold, "high_us", NAN) - kb_json_number(cold, "low_us", NAN)) / 2;
+        kb_spanf(l, KB_STYLE_NUMBER, "   %s", kb_show_time(us).s);
+        if (!isnan(spread))
+            kb_spanf(l, KB_STYLE_DIM, " ±%s", kb_show_us(spread).s);
+    } else {
+        add_comparison(l, s, o, us);
+    }
+    add_rate(l, timing);
+    add_error(l, s);
+    add_resources(l, s);
+    add_goal(l, s);
+    if (!isnan(kb_json_number(timing, "others", NAN)) && kb_json_number(timing, "others", 0) > 0)
+        kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", kb_json_number(timing, "others", 0));
+}
+
+static void add_compile_error(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *list = kb_json_get(s->version->errors, "errors"), *item;
+    int first = kb_first_error(s->version->errors), count = 0;
+    cJSON_ArrayForEach(item, list) count += !strcmp(kb_json_text(item, "severity", ""), "error");
+    gap(l);
+    if (first < 0) {
+        int rung = kb_failed_rung(s->version);
+        const char *reason = rung < 0 ? NULL : s->version->rungs[rung].reason;
+        kb_span(l, KB_STYLE_TEXT, reason ? reason : "see the log");
+        return;
+    }
+    item = cJSON_GetArrayItem(list, first);
+    const char *file = kb_json_text(item, "file", "");
+    if (*file)
+        kb_spanf(l, KB_STYLE_STRONG, "%s:%d:%d ", file, (int)kb_json_int(item, "line", 0),
+                 (int)kb_json_int(item, "column", 0));
+    kb_span(l, KB_STYLE_TEXT, kb_json_text(item, "text", ""));
+    if (count > 1)
+        kb_spanf(l, KB_STYLE_DIM, "  +%d more", count - 1);
+}
+
+static void add_wrong(struct kb_line *l, const struct kb_subject *s)
+{
+    int index = kb_first_bad_case(s->model, s->version);
+    const struct kb_model_case *c = &s->version->cases[index];
+    const cJSON *event = !strcmp(kb_json_text(c->run, "status", ""), "fail") ? c->run : c->verify, *output;
+    kb_spanf(l, KB_STYLE_TEXT, "   case %s: ", kb_json_text(event, "label", "?"));
+    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
+    {
+        struct kb_text why = {0};
+        if (!strcmp(kb_json_text(output, "status", ""), "fail"))
+            kb_explain_output(&why, output);
+        if (why.size) {
+            kb_span(l, KB_STYLE_STRONG, why.data);
+            gap(l);
+            kb_spanf(l, KB_STYLE_TEXT, "max_abs %s",
+                     kb_show_error(kb_json_number(kb_json_get(output, "metrics"), "max_abs", NAN)).s);
+            kb_text_free(&why);
+            return;
+        }
+        kb_text_free(&why);
+    }
+    kb_span(l, KB_STYLE_STRONG, kb_json_text(event, "reason", "it differs from the reference"));
+}
+
+static void add_impossible(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *roofline = kb_json_get(kb_model_timing(s->model, s->version, s->model->headline), "roofline");
+    const char *reason = kb_json_text(roofline, "impossible_why", s->version->rungs[KB_RUNG_TIME].reason);
+    double floor = kb_json_number(roofline, "floor_us", NAN);
+    gap(l);
+    if (!isnan(floor))
+        kb_spanf(l, KB_STYLE_STRONG, "below the floor of %s", kb_show_time(floor).s);
+    if (reason)
+        kb_spanf(l, KB_STYLE_TEXT, "%s%s", isnan(floor) ? "" : ": ", reason);
+    else if (isnan(floor))
+        kb_span(l, KB_STYLE_TEXT, "no machine like this can do it in that time");
+}
+
+static void add_running(struct kb_line *l, const struct kb_subject *s)
+{
+    for (int i = 0; i < KB_RUNGS; i++)
+        if (s->version->rungs[i].status == KB_STATUS_RUNNING)
+            kb_spanf(l, KB_STYLE_TEXT, "   %s: %s", kb_rungs[i].name, kb_rungs[i].about);
+}
+
+static void add_bad(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
+{
+    int rung = kb_failed_rung(s->version);
+    if (o == KB_OUTCOME_COMPILE_ERROR)
+        add_compile_error(l, s);
+    else if (o == KB_OUTCOME_WRONG)
+        add_wrong(l, s);
+    else if (o == KB_OUTCOME_IMPOSSIBLE)
+        add_impossible(l, s);
+    else if (o == KB_OUTCOME_RUNNING)
+        add_running(l, s);
+    else if (rung >= 0)
+        kb_spanf(l, KB_STYLE_TEXT, "   %s: %s", kb_rungs[rung].name,
+                 s->version->rungs[rung].reason ? s->version->rungs[rung].reason : "no reason was given");
+}
+
+static void add_last_good(struct kb_line *l, const struct kb_subject *s)
+{
+    const struct kb_model_version *good = kb_last_good(s->model, s->variant);
+    if (!good || good == s->version)
+        return;
+    double us = kb_speed_us(s->model, good, s->case_index);
+    gap(l);
+    kb_spanf(l, KB_STYLE_DIM, "last good v%d", good->number);
+    if (!isnan(us))
+        kb_spanf(l, KB_STYLE_GOOD, " %s", kb_show_time(us).s);
+}
+
+void kb_verdict_line(struct kb_line *l, const struct kb_subject *s)
+{
+    enum kb_outcome o = kb_outcome_of(s);
+    bool any = s->variant >= 0 && s->variant < s->model->variant_count;
+    struct kb_text name = {0};
+    version_name(&name, s);
+    kb_spanf(l, kb_outcome_badge(o), " %s ", kb_outcome_word(o));
+    kb_spanf(l, KB_STYLE_STRONG, "  %s", name.data ? name.data : "");
+    kb_text_free(&name);
+    if (o == KB_OUTCOME_MISSING)
+        kb_spanf(l, KB_STYLE_TEXT, "  %s is %s: %s", s->model->variants[s->variant].source,
+                 s->model->variants[s->variant].file_state,
+                 s->model->variants[s->variant].file_reason ? s->model->variants[s->variant].file_reason : "no reason");
+    else if (o == KB_OUTCOME_WAITING)
+        kb_spanf(l, KB_STYLE_DIM, "%s%s", any ? s->model->variants[s->variant].source : "no variant",
+                 any ? " was not built yet" : "");
+    else if (kb_outcome_good(o))
+        add_good(l, s, o);
+    else
+        add_bad(l, s, o);
+    if (!kb_outcome_good(o))
+        add_last_good(l, s);
+}

@@ -1,0 +1,270 @@
+// What is wrong, and how right it is: the compiler's errors at their source line, metrics by case, the first wrong
+// element and where the wrong ones lie.
+#include "base/json.h"
+#include "base/memory.h"
+#include "tui/format.h"
+#include "tui/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum kb_style severity_style(const char *severity)
+{
+    return !strcmp(severity, "error") ? KB_STYLE_BAD : !strcmp(severity, "warning") ? KB_STYLE_WARN : KB_STYLE_DIM;
+}
+
+// The source line with a caret under the column. Both are laid out as they are shown, so that marks for controls and
+// wide characters do not shift the caret.
+static void add_source(const struct kb_app *a, const cJSON *error, int width, struct kb_lines *out)
+{
+    const char *file = kb_json_text(error, "file", "");
+    int number = (int)kb_json_int(error, "line", 0), column = (int)kb_json_int(error, "column", 0);
+    const char *text = kb_json_text(error, "source", NULL);
+    if (!text && a->driver.source_line && *file && number > 0)
+        text = a->driver.source_line(a->driver.context, file, number);
+    if (!text)
+        return;
+    size_t before = column > 1 ? (size_t)column - 1 : 0, n = strlen(text);
+    struct kb_text head = {0};
+    kb_clean(&head, text, before < n ? before : n, a->ascii);
+    int at = head.data ? kb_text_width(head.data, head.size) : 0, from = 8;
+    struct kb_line *line = kb_lines_add(out);
+    kb_spanf(line, KB_STYLE_DIM, "%5d %s ", number, kb_sign(KB_SIGN_VERTICAL, a->ascii));
+    struct kb_text all = {0};
+    kb_clean(&all, text, n, a->ascii);
+    const char *rest = all.data ? all.data : "";
+    for (int over = at - (width - from - 12); over > 0 && *rest; over--, at--) // keep the caret in sight
+        rest++;
+    kb_span(line, KB_STYLE_SOURCE, rest);
+    struct kb_line *caret = kb_lines_add(out);
+    kb_span_pad(caret, from + at);
+    if (column > 0)
+        kb_span(caret, KB_STYLE_CARET, "^");
+    kb_text_free(&head);
+    kb_text_free(&all);
+}
+
+static void add_compiler(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    const cJSON *error;
+    cJSON_ArrayForEach(error, kb_json_get(v->errors, "errors"))
+    {
+        struct kb_line line = {.ascii = a->ascii};
+        const char *file = kb_json_text(error, "file", ""), *severity = kb_json_text(error, "severity", "error");
+        if (*file)
+            kb_spanf(&line, KB_STYLE_STRONG, "%s:%d:%d ", file, (int)kb_json_int(error, "line", 0),
+                     (int)kb_json_int(error, "column", 0));
+        kb_spanf(&line, severity_style(severity), "%s: ", severity);
+        kb_span(&line, KB_STYLE_TEXT, kb_json_text(error, "text", ""));
+        kb_lines_wrap(out, &line, width, 4, 0);
+        kb_line_free(&line);
+        add_source(a, error, width, out);
+    }
+    const struct kb_rung_state *r = &v->rungs[KB_RUNG_COMPILE];
+    if (r->status == KB_STATUS_FAIL && kb_first_error(v->errors) < 0)
+        kb_lines_text(out, KB_STYLE_BAD, width, 0, r->reason ? r->reason : "the compiler gave no reason: see the log");
+}
+
+static void add_failed_rung(const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    int rung = kb_failed_rung(v);
+    if (rung < 0 || rung == KB_RUNG_COMPILE || !v->rungs[rung].reason)
+        return;
+    struct kb_line line = {.ascii = out->ascii};
+    kb_spanf(&line, KB_STYLE_BAD, "%s failed: ", kb_rungs[rung].name);
+    kb_span(&line, KB_STYLE_TEXT, v->rungs[rung].reason);
+    kb_lines_wrap(out, &line, width, 4, 0);
+    kb_line_free(&line);
+    kb_lines_add(out);
+}
+
+static const struct {
+    const char *key, *head;
+    int width;
+    bool count; // a whole number
+} metrics_shown[] = {
+    {"max_abs", "max_abs", 10, false}, {"mismatches", "wrong", 11, true}, {"max_rel", "max_rel", 10, false},
+    {"max_ulp", "ULP", 8, true},       {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
+    {"psnr_db", "PSNR dB", 9, false},  {"mse", "MSE", 10, false},         {"scaled", "scaled", 10, false},
+};
+
+static int label_width(const struct kb_app *a, int width)
+{
+    int most = 4;
+    for (int i = 0; i < a->model->case_count; i++) {
+        const char *label = kb_app_case_label(a, i);
+        int n = kb_text_width(label, strlen(label));
+        most = n > most ? n : most;
+    }
+    return most > width / 2 ? width / 2 : most;
+}
+
+static void add_metrics_head(struct kb_lines *out, int label, int width)
+{
+    struct kb_line *l = kb_lines_add(out);
+    kb_span(l, KB_STYLE_DIM, "    case");
+    int x = label + 4;
+    for (size_t i = 0; i < KB_COUNT(metrics_shown) && x + metrics_shown[i].width <= width; i++)
+        kb_span_right(l, x += metrics_shown[i].width, KB_STYLE_DIM, metrics_shown[i].head);
+}
+
+static void add_metric(struct kb_line *l, int x, size_t which, const cJSON *metrics, bool fail)
+{
+    double value = kb_json_number(metrics, metrics_shown[which].key, NAN);
+    bool bad = fail && !strcmp(metrics_shown[which].key, "mismatches") && value > 0;
+    struct kb_short text = metrics_shown[which].count ? kb_show_count(value) : kb_show_error(value);
+    if (!strcmp(metrics_shown[which].key, "cosine") && !isnan(value))
+        snprintf(text.s, sizeof text.s, "%.7f", value);
+    if (!strcmp(metrics_shown[which].key, "psnr_db") && !isnan(value) && !isinf(value))
+        snprintf(text.s, sizeof text.s, "%.1f", value);
+    kb_span_right(l, x, isnan(value) ? KB_STYLE_UNKNOWN : bad ? KB_STYLE_BAD : KB_STYLE_NUMBER, text.s);
+}
+
+static void add_case(const struct kb_app *a, const struct kb_model_version *v, int i, int label, int width,
+                     struct kb_lines *out)
+{
+    struct kb_line *l = kb_lines_add(out);
+    const struct kb_model_case *c = &v->cases[i];
+    const cJSON *event = c->verify ? c->verify : c->run, *metrics = kb_model_worst_metrics(v, i, NULL);
+    const char *status = kb_json_text(event, "status", "");
+    bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail"), here = i == kb_app_case(a);
+    kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
+    kb_spanf(l,
+             pass   ? KB_STYLE_GOOD
+             : fail ? KB_STYLE_BAD
+                    : KB_STYLE_DIM,
+             "%s ",
+             kb_sign(pass   ? KB_SIGN_PASS
+                     : fail ? KB_SIGN_FAIL
+                            : KB_SIGN_NONE,
+                     a->ascii));
+    kb_span_cut(l, label, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, kb_app_case_label(a, i));
+    int x = label + 4;
+    kb_span_pad(l, x);
+    for (size_t k = 0; k < KB_COUNT(metrics_shown) && x + metrics_shown[k].width <= width && event; k++)
+        add_metric(l, x += metrics_shown[k].width, k, metrics, fail);
+}
+
+static enum kb_style heat(int level)
+{
+    return level == 0 ? KB_STYLE_HEAT_0 : level < 5 ? KB_STYLE_HEAT_1 : level < 11 ? KB_STYLE_HEAT_2 : KB_STYLE_HEAT_3;
+}
+
+static const char *heat_sign(int level, bool ascii)
+{
+    static const char *const blocks[] = {"·", "░", "▒", "▓", "█"}, *const letters[] = {".", "-", "+", "#", "@"};
+    int i = level == 0 ? 0 : level < 5 ? 1 : level < 11 ? 2 : level < 15 ? 3 : 4;
+    return (ascii ? letters : blocks)[i];
+}
+
+// One sign for a part of the output's last two dimensions.
+static void add_map(const cJSON *output, int width, struct kb_lines *out)
+{
+    const cJSON *map = kb_json_get(output, "map");
+    int rows = (int)kb_json_int(map, "rows", 0), columns = (int)kb_json_int(map, "columns", 0);
+    const char *cells = kb_json_text(map, "cells", "");
+    if (rows < 1 || columns < 1 || rows > 4096 || columns > 4096 || strlen(cells) < (size_t)rows * (size_t)columns)
+        return;
+    kb_lines_add(out);
+    struct kb_line *head = kb_lines_add(out);
+    kb_spanf(head, KB_STYLE_DIM, "where %s is wrong, %d x %d parts of its last two dimensions",
+             kb_json_text(output, "arg", "?"), rows, columns);
+    int twice = columns * 2 + 2 <= width ? 2 : 1;
+    for (int y = 0; y < rows; y++) {
+        struct kb_line *l = kb_lines_add(out);
+        kb_span(l, KB_STYLE_TEXT, "  ");
+        for (int x = 0; x < columns && 2 + x * twice < width; x++) {
+            char digit[2] = {cells[y * columns + x], 0};
+            int level = (int)strtol(digit, NULL, 16);
+            for (int k = 0; k < twice; k++)
+                kb_span(l, heat(level), heat_sign(level, out->ascii));
+        }
+    }
+}
+
+static void add_tolerance(const cJSON *output, int width, struct kb_lines *out)
+{
+    const cJSON *t = kb_json_get(output, "tolerance"), *metrics = kb_json_get(output, "metrics");
+    const char *metric = kb_json_text(t, "metric", NULL);
+    if (!metric)
+        return;
+    struct kb_line line = {.ascii = out->ascii};
+    kb_spanf(&line, KB_STYLE_DIM, "%s decides by %s: ", kb_json_text(output, "arg", "?"), metric);
+    kb_span(&line, KB_STYLE_NUMBER, kb_show_error(kb_json_number(metrics, metric, NAN)).s);
+    kb_spanf(&line, KB_STYLE_DIM, ", bound %s (%s)", kb_show_error(kb_json_number(t, "bound", NAN)).s,
+             kb_json_text(t, "why", "declared"));
+    kb_lines_wrap(out, &line, width, 4, 0);
+    kb_line_free(&line);
+}
+
+static void add_outputs(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    int index = kb_app_case(a);
+    if (index >= a->model->case_count)
+        return;
+    const struct kb_model_case *c = &v->cases[index];
+    const cJSON *event = c->verify ? c->verify : c->run, *output;
+    if (!event)
+        return;
+    kb_lines_add(out);
+    kb_spanf(kb_lines_add(out), KB_STYLE_TITLE, "case %s", kb_app_case_label(a, index));
+    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
+    {
+        struct kb_text why = {0};
+        kb_explain_output(&why, output);
+        bool fail = !strcmp(kb_json_text(output, "status", ""), "fail");
+        if (why.size)
+            kb_lines_text(out, fail ? KB_STYLE_BAD : KB_STYLE_TEXT, width, 0, why.data);
+        kb_text_free(&why);
+        add_tolerance(output, width, out);
+        if (fail)
+            add_map(output, width, out);
+    }
+    const char *reason = kb_json_text(event, "reason", NULL);
+    if (reason)
+        kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);
+    if (!strcmp(kb_json_text(event, "set", ""), "reused"))
+        kb_lines_text(out, KB_STYLE_DIM, width, 0, "inputs of this case were seen before: no fresh set was ready");
+}
+
+static bool any_case(const struct kb_app *a, const struct kb_model_version *v)
+{
+    for (int i = 0; i < a->model->case_count; i++)
+        if (v->cases[i].run || v->cases[i].verify)
+            return true;
+    return false;
+}
+
+static void lines(const struct kb_app *a, int width, struct kb_lines *out)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    if (!v) {
+        kb_span(kb_lines_add(out), KB_STYLE_DIM, "nothing was built yet");
+        return;
+    }
+    add_compiler(a, v, width, out);
+    add_failed_rung(v, width, out);
+    if (!any_case(a, v)) {
+        if (!out->count)
+            kb_span(kb_lines_add(out), KB_STYLE_DIM, "nothing was compared yet");
+        return;
+    }
+    if (out->count && kb_line_width(&out->items[out->count - 1]))
+        kb_lines_add(out);
+    int label = label_width(a, width);
+    add_metrics_head(out, label, width);
+    for (int i = 0; i < a->model->case_count; i++)
+        add_case(a, v, i, label, width, out);
+    add_outputs(a, v, width, out);
+}
+
+static void note(const struct kb_app *a, struct kb_text *out)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    if (v && v->number > 0)
+        kb_text_addf(out, "%s v%d", a->model->variants[a->variant].name, v->number);
+}
+
+const struct kb_view kb_view_errors = {"errors", 0, lines, NULL, note, NULL, NULL};

@@ -1,0 +1,284 @@
+// The roofline: axes are the machine's roofs and stay where they are; points move. Each version leaves a trail, the
+// dashed roof is a plain copy of the same footprint.
+#include "base/json.h"
+#include "base/memory.h"
+#include "tui/format.h"
+#include "tui/plot.h"
+#include "tui/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUTTER = 6, LEAST_WIDTH = 26, LEAST_HEIGHT = 6 };
+
+struct roofs {
+    double bandwidth, flops, tensor, footprint; // NAN unknown
+    const char *bandwidth_source, *tensor_type;
+};
+struct point {
+    double intensity, attained, rate, share, us, floor_us, work_flops, work_bytes;
+    const char *bound, *source;
+    bool impossible;
+};
+
+static double positive(double x)
+{
+    return x > 0 && !isinf(x) ? x : NAN;
+}
+
+// The tensor roof only matters where some argument has a type that tensor cores take.
+static bool reduced_precision(const struct kb_app *a)
+{
+    static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8"};
+    const cJSON *arg;
+    cJSON_ArrayForEach(arg, kb_json_get(kb_json_get(a->model->session, "bench"), "args"))
+    {
+        for (size_t i = 0; i < KB_COUNT(types); i++)
+            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
+                return true;
+    }
+    return false;
+}
+
+static struct roofs roofs_of(const struct kb_app *a)
+{
+    const cJSON *measured = a->model->roofs, *peak = kb_json_get(a->model->device, "peak");
+    struct roofs r = {.tensor = NAN};
+    r.bandwidth = positive(kb_json_number(measured, "copy_bytes_per_s", NAN));
+    r.bandwidth_source = "measured copy";
+    if (isnan(r.bandwidth)) {
+        r.bandwidth = positive(kb_json_number(peak, "dram_bytes_per_s", NAN));
+        r.bandwidth_source = "the vendor's peak";
+    }
+    r.flops = positive(kb_json_number(measured, "fp32_flops", NAN));
+    if (isnan(r.flops))
+        r.flops = positive(kb_json_number(peak, "fp32_flops", NAN));
+    r.footprint = positive(kb_json_number(measured, "footprint_copy_bytes_per_s", NAN));
+    r.tensor_type = kb_json_text(measured, "tensor_type", "f16");
+    if (reduced_precision(a))
+        r.tensor = positive(kb_json_number(measured, "tensor_flops", kb_json_number(peak, "f16_tensor_flops", NAN)));
+    return r;
+}
+
+static struct point point_of(const struct kb_app *a, const struct kb_model_version *v)
+{
+    int index = kb_app_pick_timed_case(a);
+    const cJSON *timing = kb_model_timing(a->model, v, index), *r = kb_json_get(timing, "roofline");
+    struct point p = {.us = kb_speed_us(a->model, v, index)};
+    p.impossible = kb_json_bool(r, "impossible", false);
+    p.intensity = kb_json_number(r, "intensity", NAN);
+    p.work_flops = kb_json_number(r, "flops", NAN);
+    p.work_bytes = kb_json_number(r, "bytes", NAN);
+    p.floor_us = kb_json_number(r, "floor_us", NAN);
+    p.bound = kb_json_text(r, "bound", "unknown");
+    p.source = kb_json_text(r, "source", "unknown");
+    bool speed = !isnan(p.us); // a wrong or impossible version has none
+    p.attained = speed ? kb_json_number(r, "attained_flops", NAN) : NAN;
+    p.rate = speed ? kb_json_number(r, "attained_bytes_per_s", NAN) : NAN;
+    p.share = speed ? kb_json_number(r, "share", NAN) : NAN;
+    return p;
+}
+
+static void add_gauge(struct kb_line *l, double share, int cells)
+{
+    int full = isnan(share) || share < 0 ? 0 : (int)lround((share > 1 ? 1 : share) * cells);
+    for (int i = 0; i < cells; i++)
+        kb_span(l, i < full ? KB_STYLE_POINT : KB_STYLE_AXIS,
+                i < full   ? kb_sign(KB_SIGN_BLOCK, l->ascii)
+                : l->ascii ? "."
+                           : "░");
+}
+
+static void first_line(const struct kb_app *a, struct kb_line *l, const struct point *p, const struct roofs *r,
+                       int width)
+{
+    bool compute = !strcmp(p->bound, "compute");
+    double rate = compute ? p->attained : p->rate, roof = compute ? r->flops : r->bandwidth;
+    if (isnan(rate)) {
+        const struct kb_model_version *v = kb_app_version(a);
+        const char *reason = v ? v->rungs[KB_RUNG_TIME].reason : NULL;
+        kb_spanf(l, KB_STYLE_UNKNOWN, "– no rate: %s",
+                 p->impossible ? "the time is impossible"
+                 : reason      ? reason
+                               : "not timed (yet)");
+        if (!isnan(p->floor_us))
+            kb_spanf(l, KB_STYLE_TEXT, "  floor %s modelled", kb_show_time(p->floor_us).s);
+        return;
+    }
+    kb_spanf(l, KB_STYLE_STRONG, "%s ", (compute ? kb_show_flops_rate(rate) : kb_show_bytes_rate(rate)).s);
+    add_gauge(l, p->share, width >= 60 ? 20 : 10);
+    kb_spanf(l, KB_STYLE_STRONG, " %s", kb_show_percent(p->share).s);
+    if (!isnan(roof))
+        kb_spanf(l, KB_STYLE_DIM, " of %s", (compute ? kb_show_flops_rate(roof) : kb_show_bytes_rate(roof)).s);
+    kb_spanf(l, KB_STYLE_DIM, " (%s)", compute ? "fp32" : r->bandwidth_source);
+}
+
+static void second_line(struct kb_line *l, const struct point *p, const struct roofs *r)
+{
+    kb_spanf(l, KB_STYLE_DIM, "%s FLOP/B", kb_show_error(p->intensity).s);
+    kb_spanf(l, KB_STYLE_DIM, "  %s, %s", kb_show_bytes(p->work_bytes).s, kb_show_flops(p->work_flops).s);
+    kb_spanf(l, KB_STYLE_DIM, " %s", p->source);
+    if (!isnan(r->footprint))
+        kb_spanf(l, KB_STYLE_ROOF_DASHED, "  - - copy of this footprint %s", kb_show_bytes_rate(r->footprint).s);
+}
+
+// Limits from the roofs alone, so that axes never move while versions come.
+static bool limits(const struct roofs *r, double *x0, double *x1, double *y0, double *y1)
+{
+    double top = isnan(r->tensor) ? r->flops : fmax(r->tensor, isnan(r->flops) ? 0 : r->flops);
+    if (isnan(r->bandwidth) && isnan(top))
+        return false;
+    if (isnan(top))
+        top = r->bandwidth * 16;
+    double bandwidth = isnan(r->bandwidth) ? top / 16 : r->bandwidth, ridge = top / bandwidth;
+    *x0 = ridge / 512;
+    *x1 = ridge * 8;
+    *y0 = bandwidth * *x0 / 4;
+    *y1 = top * 2;
+    return true;
+}
+
+static void draw_axes(const struct kb_canvas *c, const struct kb_plot *p)
+{
+    int h = p->canvas.area.h, w = p->canvas.area.w;
+    for (int y = 0; y < h; y++)
+        kb_put(c, GUTTER - 1, y, KB_STYLE_AXIS, kb_sign(KB_SIGN_VERTICAL, c->grid->ascii));
+    kb_put(c, GUTTER - 1, h, KB_STYLE_AXIS, kb_sign(KB_SIGN_BOTTOM_LEFT, c->grid->ascii));
+    for (int x = 0; x < w; x++)
+        kb_put(c, GUTTER + x, h, KB_STYLE_AXIS, kb_sign(KB_SIGN_HORIZONTAL, c->grid->ascii));
+    int column, row, last = -8;
+    for (double v = pow(10, ceil(log10(p->y0))); v <= p->y1; v *= 10) {
+        if (!kb_plot_cell(p, p->x0, v, &column, &row))
+            continue;
+        struct kb_short text = kb_show_flops_rate(v);
+        *strchr(text.s, 'F') = 0; // "10.0 T"
+        char *dot = strchr(text.s, '.');
+        if (dot)
+            memmove(dot, strchr(dot, ' '), strlen(strchr(dot, ' ')) + 1);
+        kb_putf(c, 0, row, KB_STYLE_AXIS, "%5.5s", text.s);
+    }
+    for (double v = pow(10, ceil(log10(p->x0))); v <= p->x1; v *= 10) {
+        if (!kb_plot_cell(p, v, p->y0, &column, &row) || column < last + 6)
+            continue;
+        kb_put(c, GUTTER + column, h + 1, KB_STYLE_AXIS, kb_show_plain(v).s);
+        last = column;
+    }
+    if (last < w - 8)
+        kb_put(c, GUTTER + w - 6, h + 1, KB_STYLE_AXIS, "FLOP/B");
+}
+
+static void draw_roof(struct kb_plot *p, const struct roofs *r)
+{
+    double flat = !isnan(r->flops) ? r->flops : r->tensor;
+    double ridge = isnan(flat) || isnan(r->bandwidth) ? p->x1 : flat / r->bandwidth;
+    if (!isnan(r->tensor) && !isnan(r->flops) && !isnan(r->bandwidth)) {
+        kb_plot_line(p, KB_STYLE_AXIS, ridge, flat, r->tensor / r->bandwidth, r->tensor, false);
+        kb_plot_line(p, KB_STYLE_AXIS, r->tensor / r->bandwidth, r->tensor, p->x1, r->tensor, false);
+    }
+    if (!isnan(r->footprint))
+        kb_plot_line(p, KB_STYLE_ROOF_DASHED, p->x0, p->x0 * r->footprint, isnan(flat) ? p->x1 : flat / r->footprint,
+                     isnan(flat) ? p->x1 * r->footprint : flat, true);
+    if (!isnan(r->bandwidth))
+        kb_plot_line(p, KB_STYLE_ROOF, p->x0, p->x0 * r->bandwidth, ridge, ridge * r->bandwidth, false);
+    if (!isnan(flat))
+        kb_plot_line(p, KB_STYLE_ROOF, isnan(r->bandwidth) ? p->x0 : ridge, flat, p->x1, flat, false);
+}
+
+static void draw_trail(const struct kb_app *a, struct kb_plot *p)
+{
+    const struct kb_model_variant *variant = &a->model->variants[a->variant];
+    struct point last = {.intensity = NAN};
+    for (int k = 0; k < variant->version_count; k++) {
+        struct point next = point_of(a, &variant->versions[k]);
+        if (isnan(next.attained))
+            continue;
+        kb_plot_line(p, KB_STYLE_TRAIL, last.intensity, last.attained, next.intensity, next.attained, false);
+        last = next;
+    }
+}
+
+// A sign with its name beside it, in a row that no other name has taken.
+static void draw_named(const struct kb_plot *p, enum kb_style style, const struct point *at, double y, const char *sign,
+                       const char *name, bool *taken)
+{
+    int column, row;
+    if (!kb_plot_cell(p, at->intensity, y, &column, &row) || !kb_plot_sign(p, style, at->intensity, y, sign))
+        return;
+    if (taken[row])
+        return;
+    taken[row] = true;
+    int w = kb_text_width(name, strlen(name));
+    if (column + 2 + w <= p->canvas.area.w)
+        kb_put(&p->canvas, column + 2, row, style, name);
+    else if (column - 1 - w >= 0)
+        kb_put(&p->canvas, column - 1 - w, row, style, name);
+}
+
+static void draw_points(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r)
+{
+    bool *taken = kb_alloc((size_t)p->canvas.area.h + 1);
+    const struct kb_model_version *v = a->variant < a->model->variant_count ? kb_app_version(a) : NULL;
+    struct point own = point_of(a, v);
+    if (v && !isnan(own.attained)) {
+        char *name = kb_format("%s v%d", a->model->variants[a->variant].name, v->number);
+        draw_named(p, KB_STYLE_POINT, &own, own.attained, kb_sign(KB_SIGN_RUNNING, a->ascii), name, taken);
+        free(name);
+    } else if (v && !isnan(own.intensity) && !isnan(r->bandwidth)) { // no speed: where its roof is
+        double roof = own.intensity * r->bandwidth;
+        draw_named(p, KB_STYLE_POINT, &own, roof > r->flops ? r->flops : roof, a->ascii ? "v" : "▽", "floor, modelled",
+                   taken);
+    }
+    for (int i = 0; i < a->model->variant_count; i++) {
+        struct point other = point_of(a, kb_last_good(a->model, i));
+        if (i != a->variant && !isnan(other.attained))
+            draw_named(p, KB_STYLE_OTHER_POINT, &other, other.attained, a->ascii ? "o" : "○",
+                       a->model->variants[i].name, taken);
+    }
+    free(taken);
+}
+
+static void draw_plot(const struct kb_app *a, const struct kb_canvas *c, const struct roofs *r)
+{
+    double x0, x1, y0, y1;
+    if (!limits(r, &x0, &x1, &y0, &y1)) {
+        kb_put(c, 0, 0, KB_STYLE_UNKNOWN, "no roofs yet: they are measured on the device, or come with --like");
+        return;
+    }
+    struct kb_canvas inside = kb_canvas_part(c, (struct kb_rect){GUTTER, 0, c->area.w - GUTTER, c->area.h - 2});
+    struct kb_plot p;
+    kb_plot_begin(&p, &inside, x0, x1, y0, y1);
+    draw_axes(c, &p);
+    draw_roof(&p, r);
+    if (a->variant < a->model->variant_count)
+        draw_trail(a, &p);
+    kb_plot_end(&p);
+    draw_points(a, &p, r);
+}
+
+static void draw(struct kb_app *a, const struct kb_canvas *c)
+{
+    struct roofs r = roofs_of(a);
+    struct point p = point_of(a, kb_app_version(a));
+    struct kb_line first = {.ascii = a->ascii}, second = {.ascii = a->ascii};
+    first_line(a, &first, &p, &r, c->area.w);
+    second_line(&second, &p, &r);
+    kb_line_draw(c, 0, 0, c->area.w, &first);
+    kb_line_draw(c, 0, 1, c->area.w, &second);
+    kb_line_free(&first);
+    kb_line_free(&second);
+    a->lines[KB_PANE_ROOFLINE] = a->page[KB_PANE_ROOFLINE] = 0;
+    if (c->area.w < LEAST_WIDTH || c->area.h < LEAST_HEIGHT + 2)
+        return;
+    struct kb_canvas rest = kb_canvas_part(c, (struct kb_rect){0, 2, c->area.w, c->area.h - 2});
+    draw_plot(a, &rest, &r);
+}
+
+static void note(const struct kb_app *a, struct kb_text *out)
+{
+    const cJSON *d = a->model->device;
+    const char *like = kb_json_text(d, "like", "");
+    kb_text_add(out, *like ? like : kb_json_text(d, "name", ""));
+}
+
+const struct kb_view kb_view_roofline = {"roofline", 0, NULL, draw, note, NULL, NULL};
