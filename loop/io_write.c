@@ -1,0 +1,120 @@
+// The writing thread: the history.
+#include "base/json.h"
+#include "base/memory.h"
+#include "loop/io_parts.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct writer {
+    struct kb_io_lane *lane;
+    struct kb_io *io;
+    struct kb_history *history; // NULL: not open
+    char *told;                 // the last failure; NULL: none since the last success
+};
+
+// Tried again with each request: a disk may have room again, a mount may be back.
+static int open_history(struct writer *w, struct kb_error *e)
+{
+    if (w->history)
+        return 0;
+    if (!w->io->bench_dir)
+        return kb_fail(e, NULL, NULL, "no history is kept");
+    return kb_history_open(w->io->bench_dir, true, &w->history, e);
+}
+
+static void claim(struct writer *w, struct kb_io_job *job, struct kb_io_message *m)
+{
+    m->kind = KB_IO_CLAIMED;
+    m->git = kb_history_git(w->io->bench_dir);
+    kb_json_set_text(job->json, "git", m->git);
+    if (!m->git)
+        kb_json_set_text(job->json, "git_reason", "the bench is in no git repository, or it has no commit yet");
+    struct kb_history_object *objects = kb_alloc((size_t)job->blob_count * sizeof *objects);
+    for (int i = 0; i < job->blob_count; i++)
+        objects[i] = (struct kb_history_object){job->blobs[i].name, job->blobs[i].data, job->blobs[i].size};
+    int n = kb_history_claim(w->history, job->path, job->json, objects, job->blob_count, &m->known, &m->error);
+    m->failed = n < 0;
+    m->version = n < 0 ? 0 : n;
+    free(objects);
+}
+
+static void update(struct writer *w, const struct kb_io_job *job, struct kb_io_message *m)
+{
+    m->kind = KB_IO_UPDATED;
+    m->version = job->version;
+    struct kb_history_object *objects = kb_alloc((size_t)job->blob_count * sizeof *objects);
+    for (int i = 0; i < job->blob_count; i++)
+        objects[i] = (struct kb_history_object){job->blobs[i].name, job->blobs[i].data, job->blobs[i].size};
+    m->failed =
+        kb_history_update(w->history, job->path, job->version, job->json, objects, job->blob_count, &m->error) != 0;
+    free(objects);
+}
+
+static void write_job(struct writer *w, struct kb_io_job *job, struct kb_io_message *m)
+{
+    m->kind = job->task == KB_TASK_CLAIM ? KB_IO_CLAIMED : job->task == KB_TASK_UPDATE ? KB_IO_UPDATED : KB_IO_WRITTEN;
+    m->failed = open_history(w, &m->error) != 0;
+    if (m->failed)
+        return;
+    if (job->task == KB_TASK_CLAIM)
+        claim(w, job, m);
+    else if (job->task == KB_TASK_UPDATE)
+        update(w, job, m);
+    else if (job->task == KB_TASK_ERRORS)
+        m->failed = kb_history_write_errors(w->history, job->text, &m->error) != 0;
+    else
+        m->failed = kb_history_session_line(w->history, job->text, &m->error) != 0;
+}
+
+static void note_failure(struct writer *w, struct kb_io_message *m)
+{
+    const char *line = m->failed ? kb_error_line(&m->error) : NULL;
+    m->repeated = line && w->told && !strcmp(line, w->told);
+    if (m->repeated)
+        return;
+    free(w->told);
+    w->told = kb_strdup(line);
+}
+
+static void wait_while_stalled(const struct kb_io *io)
+{
+    while (io->stall && access(io->stall, F_OK) == 0)
+        poll(NULL, 0, 5);
+}
+
+static void run_job(struct writer *w, struct kb_io_job *job)
+{
+    struct kb_io_message message = {.token = job->token};
+    kb_io_busy(w->lane, job->queued_us, w->history ? kb_history_dir(w->history) : w->io->bench_dir);
+    wait_while_stalled(w->io);
+    write_job(w, job, &message);
+    note_failure(w, &message);
+    if (job->task != KB_TASK_SESSION_LINE || (message.failed && !message.repeated))
+        kb_io_post(w->io, &message);
+    else
+        kb_io_message_free(&message);
+    kb_io_job_free(job);
+    kb_io_idle(w->lane);
+}
+
+void *kb_io_write_lane(void *argument)
+{
+    struct kb_io_lane *lane = argument;
+    struct writer w = {.lane = lane, .io = lane->io};
+    for (;;) {
+        kb_io_clear_wake(lane->wake);        // before the question, so that no answer is slept through
+        bool last = kb_io_is_stopping(w.io); // what was asked before the end is still written
+        for (struct kb_io_job *job; (job = kb_io_take(lane));)
+            run_job(&w, job);
+        if (last)
+            break;
+        poll(&(struct pollfd){.fd = lane->wake, .events = POLLIN}, 1, -1);
+    }
+    kb_history_close(w.history);
+    free(w.told);
+    kb_io_lane_ended(lane);
+    return NULL;
+}
