@@ -253,6 +253,18 @@ static void *search_library(const struct library *lib, char **path, struct kb_te
     return handle ? handle : open_in_roots(lib, roots->named, roots->count, path, looked);
 }
 
+// NVRTC asks the loader for its builtins by name alone and has no search path of its own: those beside it are opened
+// first, so that a wheel's NVRTC, or one of two toolkits, finds the ones that belong to it.
+static void open_builtins(const struct record *nvrtc)
+{
+    char *dir = kb_path_dir(nvrtc->path);
+    char *file = kb_format("%s/libnvrtc-builtins.so.%s", dir, nvrtc->version ? nvrtc->version : "");
+    if (kb_is_file(file))
+        dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    free(file);
+    free(dir);
+}
+
 static struct record *open_library(const struct library *lib)
 {
     struct kb_toolkit *t = own();
@@ -267,6 +279,8 @@ static struct record *open_library(const struct library *lib)
         r->version = kb_library_version(lib->name, r->handle);
     else
         r->missing = kb_format("%s not found; looked in %s", lib->files[0], looked.data ? looked.data : "nothing");
+    if (r->handle && !strcmp(lib->name, "nvrtc"))
+        open_builtins(r);
     kb_text_free(&looked);
     return r;
 }
