@@ -56,12 +56,16 @@ static void read_params(struct kb_kernel *kernel)
         return;
     int count = 0;
     size_t offset, bytes;
-    while (count < KB_MAX_PARAMS &&
-           kernel->device->cu->param_info(kernel->function, (size_t)count, &offset, &bytes) == CUDA_SUCCESS) {
+    CUresult code = CUDA_SUCCESS;
+    while (count < KB_MAX_PARAMS) {
+        code = kernel->device->cu->param_info(kernel->function, (size_t)count, &offset, &bytes);
+        if (code != CUDA_SUCCESS)
+            break;
         info->param_offset[count] = (int)offset;
         info->param_bytes[count++] = (int)bytes;
     }
-    info->param_count = count;
+    if (code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) // the end of the list; anything else is no answer
+        info->param_count = count;
 }
 
 static void read_info(struct kb_kernel *kernel, const char *name)

@@ -230,9 +230,9 @@ static void to_cache(const char *path, cJSON *document, const struct kb_roofs *r
     if (!document)
         document = cJSON_CreateObject();
     kb_json_set_number(document, "kbench", 1);
-    kb_json_measured(document, "copy_bytes_per_s", roofs->copy_bytes_per_s, "not measured");
-    kb_json_measured(document, "fp32_flops", roofs->fp32_flops, "not measured");
-    kb_json_measured(document, "tensor_flops", roofs->tensor_flops, "no bf16 tensor cores");
+    kb_json_set_number(document, "copy_bytes_per_s", roofs->copy_bytes_per_s);
+    kb_json_set_number(document, "fp32_flops", roofs->fp32_flops); // null where it was not measured
+    kb_json_set_number(document, "tensor_flops", roofs->tensor_flops);
     cJSON *footprints = cJSON_GetObjectItemCaseSensitive(document, "footprints");
     if (!footprints)
         footprints = cJSON_AddObjectToObject(document, "footprints");

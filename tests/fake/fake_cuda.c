@@ -1,9 +1,9 @@
 // A stand-in for libcuda.so.1: memory is the host's, launches do nothing but take virtual time. Script: KB_FAKE_CUDA,
 // see fake.h. Calls: init version count device name attribute context stream sync event alloc copy memset load unload
-// function occupancy launch cooperative reset setattr. Values:
+// function occupancy launch cooperative reset setattr paraminfo. Values:
 //   driver=13000  gpus=1  title=NVIDIA Fake  mode=0  sms=4  free=1e9  occupancy_blocks=2
 //   attrN=V        device attribute N
-//   regs=32 static=0 maxthreads=1024 params=8,8,4 (sizes; "none": no cuFuncGetParamInfo)
+//   regs=32 static=0 maxthreads=1024 params=8,8,4 (sizes)
 //   cold=40 warm=30 (us of a launch behind a flush, and of others), noise=0 (share, uniform), tick=0 (us, event
 //   resolution)
 #include "tests/fake/fake.h"
@@ -432,6 +432,7 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
     (void)function;
     const char *sizes = fake_text(SCRIPT, "params", "8,8,4");
     *offset = 0;
+    CALL("paraminfo");
     for (size_t i = 0; i < index; i++) {
         *offset += (size_t)atoi(sizes);
         sizes = strchr(sizes, ',');

@@ -262,6 +262,11 @@ static void parameters_come_from_the_kernel(void **state)
     assert_non_null(strstr(e.what, "no kernel \"nosuch\""));
     assert_int_equal(s.device->fault.kind, KB_FAULT_REFUSED);
     tear_down(&s);
+    s = set_up("paraminfo=801");
+    s.device->ops->kernel_info(s.kernel, &info);
+    assert_int_equal(info.param_count, -1); // unknown, not none
+    assert_int_equal(launch(&s, 0, false, &e), 0);
+    tear_down(&s);
 }
 
 static void an_empty_cubin_is_no_module(void **state)
