@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 
 static const char usage[] =
-    "usage: kbench-worker compile|run|doctor [--device D] [--like NAME] [--check MODE] [--stdio]\n"
+    "usage: kbench-worker compile|run|doctor|selftest [--device D] [--like NAME] [--check MODE] [--stdio]\n"
     "kbench-tui starts this program; `kbench-tui doctor` shows what it finds on this machine\n";
 
 static int bad_usage(const char *what)
@@ -56,5 +56,7 @@ int main(int argc, char **argv)
         return kb_run_worker(argc, argv);
     if (!strcmp(argv[1], "doctor"))
         return kb_run_doctor();
-    return bad_usage("it works as compile, run or doctor");
+    if (!strcmp(argv[1], "selftest"))
+        return kb_run_selftest(&options);
+    return bad_usage("it works as compile, run, doctor or selftest");
 }

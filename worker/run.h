@@ -59,7 +59,4 @@ cJSON *run_device_json(const struct run_worker *);
 struct kb_work run_work(const struct run_worker *, const struct kb_case_data *);
 cJSON *run_roofline_json(const struct run_worker *, const struct kb_work *, double time_us, bool cold);
 
-// `kbench-worker selftest`: the kernels of element.cu against the C loops, bit for bit.
-int run_selftest(struct kb_device *, const struct kb_image *);
-
 #endif
