@@ -78,7 +78,8 @@ static int section(struct scan *s, const char *name, size_t n)
     struct kb_directive *d = add(s);
     d->kind = KB_DIRECTIVE_SECTION;
     d->key = kb_strndup(name, n);
-    for (int i = 0; i < s->kernel_count; i++)
+    // Two branches of a conditional may share one body: the first names it.
+    for (int i = 0; i < s->kernel_count && !d->kernel; i++)
         if (s->kernels[i].at < s->at && s->line <= s->kernels[i].end_line)
             d->kernel = kb_strdup(s->kernels[i].name);
     return 0;

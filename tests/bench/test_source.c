@@ -236,6 +236,16 @@ static void test_directives(void **state)
     kb_source_free(&s);
 }
 
+static void test_section_in_a_shared_body(void **state)
+{
+    (void)state;
+    struct kb_source s = scan("#ifdef A\n__global__ void a(int x) {\n#else\n__global__ void b() {\n#endif\n"
+                              "//kb: section s\n}\n");
+    assert_int_equal(s.directive_count, 1);
+    assert_string_equal(s.directives[0].kernel, "a");
+    kb_source_free(&s);
+}
+
 static void test_directive_errors(void **state)
 {
     (void)state;
@@ -334,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_lines_and_linkage),
         cmocka_unit_test(test_blank_keeps_places),
         cmocka_unit_test(test_directives),
+        cmocka_unit_test(test_section_in_a_shared_body),
         cmocka_unit_test(test_directive_errors),
         cmocka_unit_test(test_misplaced_directives),
         cmocka_unit_test(test_every_prefix),
