@@ -1,5 +1,5 @@
 // Child processes: always a fresh exec, in a process group of their own, signals reset, descriptors closed, dying with
-// the parent.
+// the parent (with the thread that started them, to be exact: start long-lived ones from a thread that stays).
 #ifndef KB_BASE_SPAWN_H
 #define KB_BASE_SPAWN_H
 #include "base/error.h"

@@ -144,6 +144,10 @@ int kb_bench_headline(const struct kb_bench *b);                       // index 
 // A variant with the source's //kb: lines applied (the source wins over bench.json). An owned copy.
 int kb_variant_resolve(const struct kb_bench *b, int variant, const struct kb_source *source, struct kb_variant **out,
                        struct kb_error *e);
+// The same with macros of the command line on top ("NAME=VALUE", or "NAME" for 1), which win over both. They are in
+// the result's defines, so that launches and template arguments know them; nobody has to pass them on again.
+int kb_variant_resolve_with(const struct kb_bench *b, int variant, const struct kb_source *source,
+                            char *const *defines, int define_count, struct kb_variant **out, struct kb_error *e);
 cJSON *kb_variant_to_json(const struct kb_variant *v); // complete and explicit; what kb_variant_from_json reads
 int kb_variant_from_json(const cJSON *document, struct kb_variant **out, struct kb_error *e);
 void kb_variant_free(struct kb_variant *v);

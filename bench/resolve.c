@@ -263,8 +263,24 @@ static int check_launches(struct resolver *r)
     return status;
 }
 
+static void apply_command_line(struct kb_variant *v, char *const *defines, int count)
+{
+    for (int i = 0; i < count; i++) {
+        size_t n = strcspn(defines[i], "=");
+        char *name = kb_strndup(defines[i], n);
+        set_define(v, name, defines[i][n] ? defines[i] + n + 1 : "1");
+        free(name);
+    }
+}
+
 int kb_variant_resolve(const struct kb_bench *b, int variant, const struct kb_source *source, struct kb_variant **out,
                        struct kb_error *e)
+{
+    return kb_variant_resolve_with(b, variant, source, NULL, 0, out, e);
+}
+
+int kb_variant_resolve_with(const struct kb_bench *b, int variant, const struct kb_source *source, char *const *defines,
+                            int define_count, struct kb_variant **out, struct kb_error *e)
 {
     *out = NULL;
     if (variant < 0 || variant >= b->variant_count)
@@ -277,6 +293,7 @@ int kb_variant_resolve(const struct kb_bench *b, int variant, const struct kb_so
         return -1;
     r.origins = kb_alloc(sizeof *r.origins * (size_t)(r.v->launch_count + 1));
     status = apply_directives(&r);
+    apply_command_line(r.v, defines, define_count);
     for (int k = 0; k < r.v->launch_count && !status; k++)
         bind_templates(&r, &r.v->launches[k]);
     if (!status)

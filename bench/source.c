@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTING = 256, MAX_LIST = 16384 }; // MAX_LIST tokens in brackets: bounds the search for their end
+enum { MAX_NESTING = 256, MAX_LIST = 4096 }; // MAX_LIST tokens in brackets: bounds the search for their end
 
 struct found { // a kernel while it is read
     struct kb_source_kernel kernel;
@@ -218,8 +218,9 @@ static bool is_attribute(const struct scanner *s, int i)
 // the last word before a parenthesis. *open and *close are its parentheses, *next what follows.
 static int kernel_name(const struct scanner *s, int from, int *open, int *close, int *next)
 {
-    int name = -1;
-    for (int i = from; !is_type(s, i, KB_TOKEN_END) && !is(s, i, ";") && !is(s, i, "{") && !is(s, i, "}"); i++) {
+    int name = -1, end = from + MAX_LIST;
+    for (int i = from; i < end && !is_type(s, i, KB_TOKEN_END) && !is(s, i, ";") && !is(s, i, "{") && !is(s, i, "}");
+         i++) {
         int paren = i + 1;
         if (is(s, i, "[")) {
             i = matching(s, i, "[", "]");

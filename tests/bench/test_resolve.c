@@ -74,6 +74,28 @@ static void test_source_wins(void **state)
     kb_bench_free(b);
 }
 
+static void test_command_line_wins_over_source(void **state)
+{
+    (void)state;
+    struct kb_bench *b = support_parse(support_softmax);
+    struct kb_source source;
+    struct kb_variant *v = NULL;
+    struct kb_error e = {0};
+    char text[sizeof kernels + 64] = "//kb: define:VEC=2 block=32*SCALE\n", *defines[] = {"VEC=16", "SCALE"};
+    strcat(text, kernels);
+    assert_int_equal(kb_source_scan(text, strlen(text), "k.cu", &source, &e), 0);
+    assert_int_equal(kb_variant_resolve(b, 1, &source, &v, &e), -1); // nothing says what SCALE is
+    if (kb_variant_resolve_with(b, 1, &source, defines, 2, &v, &e))
+        fail_msg("%s", kb_error_line(&e));
+    assert_string_equal(v->defines[0].value, "16");
+    assert_string_equal(v->defines[3].name, "SCALE");
+    assert_string_equal(v->defines[3].value, "1");
+    assert_int_equal(*kb_names_get(&v->template_values, "WIDE"), 16);
+    kb_variant_free(v);
+    kb_source_free(&source);
+    kb_bench_free(b);
+}
+
 static void test_special_lines_win_over_general(void **state)
 {
     (void)state;
@@ -197,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_changes_without_lines),
         cmocka_unit_test(test_source_wins),
+        cmocka_unit_test(test_command_line_wins_over_source),
         cmocka_unit_test(test_special_lines_win_over_general),
         cmocka_unit_test(test_launch_may_come_from_the_source_alone),
         cmocka_unit_test(test_template_values),

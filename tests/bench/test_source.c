@@ -324,7 +324,7 @@ static void test_deep_nesting(void **state)
     struct kb_text text = {0};
     for (int i = 0; i < 20000; i++)
         kb_text_add(&text, "namespace n { (<[ #if X\n#if Y\n{");
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 1000; i++)
         kb_text_add(&text, "__global__ void k(template <");
     struct kb_source s;
     struct kb_error e;
