@@ -267,7 +267,7 @@ static int time_calls(struct timing *t, int target, double *call_us, struct kb_e
     double samples[CALLS];
     int count = 0;
     for (int i = 0; i <= CALLS && elapsed_share(t) < 1.8; i++) {
-        if (device->ops->sync(device, e))
+        if ((t->options->restore && t->options->restore(it->context, 0, e)) || device->ops->sync(device, e))
             return -1;
         double before = host_us();
         if (it->run(it->context, 0, e) || device->ops->sync(device, e))
@@ -364,7 +364,7 @@ int kb_timing_run(struct kb_device *device, const struct kb_timing_target *targe
         return kb_fail(e, NULL, "time on a GPU", "this device has no clock that says anything about a GPU");
     if (count < 1 || count > KB_MAX_TARGETS || !(options->cold || options->warm))
         return kb_fail(e, NULL, NULL, "nothing to time (%d targets)", count);
-    struct timing t = {.source = {.device = device, .targets = targets, .clock_mhz = NAN},
+    struct timing t = {.source = {.device = device, .targets = targets, .restore = options->restore, .clock_mhz = NAN},
                        .targets = count,
                        .options = options,
                        .start_us = kb_now_us()};

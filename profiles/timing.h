@@ -18,6 +18,9 @@ struct kb_timing_options {
     int min_samples; // 0: 10
     double width;    // stop when each interval of the median is narrower than this share; 0: 0.005
     int sets;        // input sets to rotate, at least 1
+    // May be NULL: puts back what a run of a target changes (inout arguments); gets the target's context. Enqueued
+    // before the flush of each cold run and never counted into a time (by events at the price of shorter windows).
+    int (*restore)(void *target_context, int set, struct kb_error *);
     bool warm, cold; // which to measure
     // Returns nonzero when a request is waiting that should end the measurement early ("cancelled").
     int (*interrupted)(void *context);

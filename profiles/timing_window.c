@@ -20,14 +20,27 @@ static int run_target(struct kb_timing_source *s, const struct kb_timing_window 
     return s->targets[w->target].run(s->targets[w->target].context, w->set, e);
 }
 
+static int restore(struct kb_timing_source *s, const struct kb_timing_window *w, struct kb_error *e)
+{
+    return s->restore ? s->restore(s->targets[w->target].context, w->set, e) : 0;
+}
+
+// What comes before a window: a cold cache, or a run that brings the data into it.
+static int lead_in(struct kb_timing_source *s, const struct kb_timing_window *w, struct kb_error *e)
+{
+    if (restore(s, w, e))
+        return -1;
+    // The flush is a memset on the same stream: it ends before the kernel starts, and is no kernel record.
+    return w->cold ? s->device->ops->flush(s->device, e) : run_target(s, w, e);
+}
+
 static int enqueue_recorded(struct kb_timing_source *s, const struct kb_timing_window *w, int index, struct batch *b,
                             struct kb_error *e)
 {
-    if (!w->cold && run_target(s, w, e)) // brings the data into the cache
-        return -1;
     for (int i = 0; i < w->batch; i++) {
-        // The flush is a memset on the same stream: it ends before the kernel starts, and is no kernel record.
-        if (w->cold && s->device->ops->flush(s->device, e))
+        if ((!i || w->cold) && lead_in(s, w, e))
+            return -1;
+        if (!w->cold && restore(s, w, e))
             return -1;
         int first = kb_cupti_launches();
         if (run_target(s, w, e))
@@ -110,11 +123,9 @@ static int one_event_window(struct kb_timing_source *s, const struct kb_timing_w
                             struct kb_error *e)
 {
     const struct kb_device_ops *ops = s->device->ops;
-    // The event is recorded behind the flush or the unmeasured run, which still keep the GPU busy while the rest is
-    // enqueued: the window then holds no launch latency.
-    if (w->cold ? ops->flush(s->device, e) : run_target(s, w, e))
-        return -1;
-    if (ops->time_begin(s->device, e))
+    // The event is recorded behind work that still keeps the GPU busy while the rest is enqueued, so that the window
+    // holds no launch latency.
+    if (lead_in(s, w, e) || (!w->cold && restore(s, w, e)) || ops->time_begin(s->device, e))
         return -1;
     for (int i = 0; i < runs; i++)
         if (run_target(s, w, e))
@@ -126,7 +137,7 @@ static int measure_events(struct kb_timing_source *s, struct kb_timing_window *w
 {
     for (int i = 0; i < count; i++) {
         struct kb_timing_window *w = &windows[i];
-        int runs = w->cold ? 1 : w->batch;
+        int runs = w->cold || s->restore ? 1 : w->batch;
         for (int j = 0; j < w->batch; j += runs) {
             double us = 0;
             if (one_event_window(s, w, runs, &us, e))

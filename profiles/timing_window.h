@@ -14,6 +14,7 @@ struct kb_timing_window {
 struct kb_timing_source {
     struct kb_device *device;
     const struct kb_timing_target *targets;
+    int (*restore)(void *target_context, int set, struct kb_error *); // kb_timing_options
     bool cupti; // by kernel records; becomes false when CUPTI fails, for the reason in failure
     struct kb_error failure;
     bool read_clock; // once: the SM clock while work is queued, into clock_mhz

@@ -27,6 +27,7 @@ struct version {
 static struct kb_device *device;
 static struct kb_module *module;
 static struct kb_kernel *kernel;
+static struct kb_buffer buffer;
 
 static void open_device(const char *cuda, const char *cupti)
 {
@@ -400,6 +401,35 @@ static void a_device_without_a_clock_is_refused(void **state)
     assert_true(e.what[0]);
 }
 
+static int restore_version(void *context, int set, struct kb_error *e)
+{
+    static const uint64_t value = 7;
+    struct version *v = context;
+    (void)set;
+    strcat(v->log->order, "r");
+    return v->device->ops->to_device(v->device, buffer.address, &value, sizeof value, e);
+}
+
+static void what_a_run_changes_is_put_back_outside_the_window(void **state)
+{
+    (void)state;
+    struct kb_error e = {0};
+    open_device("cold=40;warm=30", "");
+    assert_int_equal(device->ops->alloc(device, &(struct kb_buffer_spec){.bytes = 64}, &buffer, &e), 0);
+    struct version v = version('a', 1);
+    struct kb_timing_options options = both;
+    options.restore = restore_version;
+    struct kb_timing_result r = time_one(&v, &options);
+    assert_near(r.cold.median, 40, 0.01); // put back before the flush, not between it and the run
+    assert_near(r.warm.median, 30, 0.01);
+    assert_near(r.events_us, 31, 1);
+    assert_memory_equal(v.order, "rarara", 6);
+    assert_null(strstr(v.order, "aa")); // no run without it
+    kb_timing_result_free(&r);
+    device->ops->free(device, &buffer);
+    close_device();
+}
+
 static void the_clock_is_read_where_there_is_time(void **state)
 {
     (void)state;
@@ -489,6 +519,7 @@ int main(void)
         cmocka_unit_test(a_run_longer_than_the_budget_gives_its_one_sample),
         cmocka_unit_test(failures_come_back_as_errors),
         cmocka_unit_test(a_device_without_a_clock_is_refused),
+        cmocka_unit_test(what_a_run_changes_is_put_back_outside_the_window),
         cmocka_unit_test(the_clock_is_read_where_there_is_time),
         cmocka_unit_test(others_on_the_gpu_are_counted),
         cmocka_unit_test(rights_are_read_beforehand),
