@@ -1,5 +1,5 @@
-// The inside of the session, shared by its files (session.c, sources.c, build.c, order.c, compile.c, run.c, verdict.c,
-// records.c). Nobody else includes this.
+// The inside of the session, shared by its files (session.c, announce.c, sources.c, build.c, order.c, compile.c, run.c,
+// requests.c, verdict.c, records.c). Nobody else includes this.
 #ifndef KB_LOOP_PARTS_H
 #define KB_LOOP_PARTS_H
 #include "base/clock.h"
@@ -261,6 +261,8 @@ int kb_compile_wait_ms(const struct kb_session *);
 int kb_run_wait_ms(const struct kb_session *);
 int kb_records_wait_ms(const struct kb_session *);
 void kb_compile_free(struct kb_session *);
+struct kb_peer *kb_run_spawn(struct kb_session *, struct kb_error *);
+void kb_run_assign(struct kb_session *); // requests.c: the next request, if the worker is free
 void kb_run_step(struct kb_session *);
 void kb_run_drop(struct kb_session *, const struct kb_build *, const char *why); // ends its request
 void kb_run_free(struct kb_session *);

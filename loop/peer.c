@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 struct kb_peer_system kb_peer_system = {kill, waitpid};
+int kb_peer_longest_ms;
 
 enum life { ALIVE, TERMED, KILLED, OVER };
 
@@ -131,6 +132,8 @@ void kb_peer_send(struct kb_peer *p, cJSON *head, const void *blob, size_t size)
 
 void kb_peer_deadline(struct kb_peer *p, int ms)
 {
+    if (kb_peer_longest_ms && ms > kb_peer_longest_ms)
+        ms = kb_peer_longest_ms;
     p->deadline_ms = ms;
     p->deadline_us = ms ? kb_now_us() + (int64_t)ms * 1000 : 0;
 }

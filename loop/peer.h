@@ -33,6 +33,7 @@ struct kb_peer_system {
     pid_t (*wait)(pid_t, int *, int);
 };
 extern struct kb_peer_system kb_peer_system;
+extern int kb_peer_longest_ms; // no deadline is longer than this; 0: as asked. For tests
 
 struct kb_peer;
 struct kb_peer *kb_peer_start(char *const argv[], struct kb_error *); // NULL: could not be started
