@@ -267,6 +267,9 @@ static int compare_outputs(struct kb_data *d, struct kb_case_data *c, struct kb_
 
 static void remark(const struct kb_data *d, struct kb_trial *t)
 {
+    t->notable = t->pass && t->differs;
+    for (int k = 0; t->pass && k < t->output_count; k++)
+        t->notable = t->notable || (t->outputs[k].compared && t->outputs[k].metrics.constant);
     size_t used = strlen(t->reason);
     if (t->differs) {
         uint64_t most = 0;

@@ -30,6 +30,7 @@ struct kb_trial {
     bool pass;
     char reason[512];   // of the first thing that is wrong, else a remark or ""
     bool fresh;         // the set was seen by nobody before
+    bool notable;       // passed with a remark that people should see: it differs, or proves nothing
     bool differs;       // the two runs differ bitwise in an output
     bool device_failed; // a launch or the device failed: reason says which kernel and how
     struct kb_trial_output *outputs;

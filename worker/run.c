@@ -128,6 +128,8 @@ static void serve(struct run_worker *w, const struct kb_frame *f)
     free(reason);
 }
 
+static const char default_like[] = "h200";
+
 static void unknown_roofs(struct kb_roofs *r)
 {
     *r = (struct kb_roofs){.copy_bytes_per_s = NAN,
@@ -143,13 +145,14 @@ static int open_device(struct run_worker *w, const char *kind, const char *like,
     struct kb_peaks like_peaks;
     struct kb_device_request request = {.kind = kind, .like = like, .check = check, .seed = 1};
     unknown_roofs(&w->roofs);
-    if (like && kb_known_device(like, &like_info, &like_peaks, e))
+    if (kb_known_device(like ? like : default_like, &like_info, &like_peaks, e))
         return -1;
-    if (like)
-        request.like_info = &like_info;
+    request.like = like ? like : default_like; // means something to the CPU device only
+    request.like_info = &like_info;
     if (kb_device_open(&request, &w->device, e))
         return -1;
-    if (like && w->device->info.kind == KB_DEVICE_CPU)
+    snprintf(w->like, sizeof w->like, "%s", request.like);
+    if (w->device->info.kind == KB_DEVICE_CPU)
         w->peaks = like_peaks;
     else if (kb_peaks_for(&w->device->info, &w->peaks, NULL))
         w->peaks = (struct kb_peaks){NAN, NAN, NAN, NAN, NAN, NAN, NAN, "unknown"};

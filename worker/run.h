@@ -18,6 +18,7 @@ struct run_version { // one built version, loaded
 };
 struct run_worker {
     struct kb_device *device;
+    char like[32]; // the GPU whose limits and peaks the CPU device takes on
     struct kb_peaks peaks;
     struct kb_roofs roofs;
     bool has_data;

@@ -26,9 +26,9 @@ static cJSON *peak_json(const struct kb_peaks *p)
     return peak;
 }
 
-static void cpu_fields(cJSON *o, const struct kb_device_info *i)
+static void cpu_fields(cJSON *o, const char *like)
 {
-    kb_json_set_text(o, "like", i->name[0] ? i->name : NULL);
+    kb_json_set_text(o, "like", like);
     kb_json_set_text(o, "reason", "kernels are executed by this machine's CPU, warp by warp");
     kb_json_set_text(o, "remedy", NULL);
 }
@@ -53,7 +53,7 @@ cJSON *run_device_json(const struct run_worker *w)
     kb_json_set_bool(o, "exclusive_process", i->exclusive_process);
     kb_json_set_number(o, "mps", i->mps);
     if (cpu)
-        cpu_fields(o, i);
+        cpu_fields(o, w->like);
     kb_json_set(o, "peak", peak_json(&w->peaks));
     return o;
 }

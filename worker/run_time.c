@@ -2,6 +2,7 @@
 // launches are held against the reference once more.
 #include "base/json.h"
 #include "base/memory.h"
+#include "profiles/nvml.h"
 #include "profiles/timing.h"
 #include "worker/run.h"
 #include "worker/run_timing_json.h"
@@ -112,7 +113,8 @@ static void send_timing(const struct job *j, const struct target *t, const struc
     bool cold = r->has_cold || !r->has_warm;
     double us = r->has_cold ? r->cold.median : r->has_warm ? r->warm.median : NAN;
     kb_json_set(head, "roofline", run_roofline_json(j->w, &work, us, cold));
-    kb_json_measured(head, "others", NAN, "not looked at");
+    int others = j->settled ? kb_gpu_others(j->w->device) : -1; // NVML takes its time when it is asked first
+    kb_json_measured(head, "others", others, others >= 0 ? NULL : j->settled ? "NVML does not say" : "not looked at");
     kb_worker_send(head, NULL, 0);
 }
 
@@ -160,9 +162,10 @@ static int measure(struct job *j, struct target *targets, int count, struct kb_e
     for (int i = 0; i < count; i++)
         j->timed = j->timed || results[i].has_cold || results[i].has_warm;
     int failed = check_after(j, &targets[0], e);
-    for (int i = 0; !failed && i < count; i++)
+    bool told = !failed && !j->failed; // a wrong version has no speed
+    for (int i = 0; told && i < count; i++)
         send_timing(j, &targets[i], &results[i]);
-    for (int i = 1; !failed && i < count; i++)
+    for (int i = 1; told && i < count; i++)
         send_versus(j, &targets[0], &results[0], &targets[i], &results[i]);
     for (int i = 0; i < count; i++)
         kb_timing_result_free(&results[i]);

@@ -73,8 +73,10 @@ static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, e
     if (kb_data_prepare(&w->data, c, e))
         return NULL;
     for (int i = 0; i < c->set_count; i++)
-        if (c->sets[i].ready)
+        if (c->sets[i].ready) {
+            *fresh = !c->sets[i].verified;
             return &c->sets[i];
+        }
     return kb_data_take(&w->data, c, fresh, e);
 }
 
@@ -101,7 +103,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         send_facts(w, f, v->key, c);
         if (!t.pass)
             note(o, c->label, many, &o->failed, t.reason);
-        else if (t.reason[0] && !o->remark[0])
+        else if (t.notable && t.reason[0] && !o->remark[0])
             snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
         o->passed += t.pass;
     }

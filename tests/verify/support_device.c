@@ -1,6 +1,7 @@
 #include "verify/support_device.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,12 @@ static void toy_close(struct kb_device *d)
     free(d);
 }
 
+static void toy_info(const struct kb_kernel *k, struct kb_kernel_info *i)
+{
+    *i = (struct kb_kernel_info){.param_count = -1, .max_threads = 1024, .max_dynamic_shared = 232448};
+    snprintf(i->name, sizeof i->name, "%s", k->entry->name);
+}
+
 static const struct kb_device_ops toy_ops = {
     .alloc = toy_alloc,
     .free = toy_free,
@@ -117,6 +124,7 @@ static const struct kb_device_ops toy_ops = {
     .unload = toy_unload,
     .symbol = toy_symbol,
     .launch = toy_launch,
+    .kernel_info = toy_info,
     .sync = toy_sync,
     .close = toy_close,
 };
