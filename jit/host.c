@@ -3,6 +3,7 @@
 // and functions is never looked at.
 #include "jit/build.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "bench/source.h"
 
@@ -123,6 +124,20 @@ static bool is_function(const char *head, size_t n)
     return true;
 }
 
+// Annotations behind macros (HOST_DEVICE, DEVICE_INLINE, KERNEL(...)) and bodies that only a kernel can have.
+static bool hidden_device_code(const char *head, size_t head_size, const char *body, size_t body_size)
+{
+    static const char *const macro_parts[] = {"DEVICE", "KERNEL", "GLOBAL", "__forceinline__"};
+    static const char *const device_words[] = {"threadIdx", "blockIdx", "__syncthreads"};
+    for (size_t i = 0; i < KB_COUNT(macro_parts); i++)
+        if (memmem(head, head_size, macro_parts[i], strlen(macro_parts[i])))
+            return true;
+    for (size_t i = 0; i < KB_COUNT(device_words); i++)
+        if (has_word(body, body_size, device_words[i]))
+            return true;
+    return false;
+}
+
 static void add_item(struct items *list, const char *code, size_t start, size_t head_end, size_t end)
 {
     const char *head = code + start;
@@ -132,7 +147,7 @@ static void add_item(struct items *list, const char *code, size_t start, size_t 
         item.kind = ITEM_KERNEL;
     else if (has_word(head, n, "__device__") || has_word(head, n, "constexpr") || has_word(head, n, "__constant__"))
         item.kind = ITEM_DEVICE;
-    else if (item.is_function && code[head_end] == '{')
+    else if (item.is_function && code[head_end] == '{' && !hidden_device_code(head, n, code + head_end, end - head_end))
         item.kind = ITEM_HOST;
     while (item.start < item.end && isspace((unsigned char)code[item.start]))
         item.start++;
@@ -182,6 +197,27 @@ static void find_items(const char *code, size_t size, struct items *out)
     out->balanced = out->balanced && depth == 0;
 }
 
+// Items that errors pointed at once go at once the next time: the next save of the same file then compiles in one
+// round.
+static struct kb_hash remembered[256];
+static int remembered_count;
+
+static bool is_remembered(const char *text, const struct item *item)
+{
+    struct kb_hash hash = kb_hash_of(text + item->start, item->end - item->start);
+    for (int i = 0; i < remembered_count && i < (int)KB_COUNT(remembered); i++)
+        if (!strcmp(remembered[i].hex, hash.hex))
+            return true;
+    return false;
+}
+
+static void remember(const char *text, const struct item *item)
+{
+    if (!is_remembered(text, item)) // the oldest gives way
+        remembered[remembered_count++ % (int)KB_COUNT(remembered)] =
+            kb_hash_of(text + item->start, item->end - item->start);
+}
+
 static void blank_item(char *text, const struct item *item)
 {
     for (size_t i = item->start; i < item->end; i++)
@@ -213,7 +249,7 @@ void kb_host_blank(const char *text, size_t size, struct kb_host_text *out)
     find_items(code, size, &items);
     *out = (struct kb_host_text){.text = kb_strndup(text, size)};
     for (int i = 0; items.balanced && i < items.count; i++)
-        if (items.list[i].kind == ITEM_HOST) {
+        if (items.list[i].kind == ITEM_HOST || is_remembered(text, &items.list[i])) {
             blank_item(out->text, &items.list[i]);
             out->blanked++;
         }
@@ -237,6 +273,15 @@ static bool holds_line(const char *text, const struct item *item, const int *lin
     return false;
 }
 
+// Device code never goes: its errors are the user's to mend.
+static bool may_go(const char *code, const struct item *item)
+{
+    const char *text = code + item->start;
+    size_t n = item->end - item->start;
+    return (item->kind == ITEM_OTHER || item->kind == ITEM_HOST) && !has_word(text, n, "__device__") &&
+           !hidden_device_code(text, n, text, n);
+}
+
 int kb_host_blank_lines(char *text, const int *lines, int count)
 {
     size_t size = strlen(text);
@@ -245,7 +290,8 @@ int kb_host_blank_lines(char *text, const int *lines, int count)
     int blanked = 0;
     find_items(code, size, &items);
     for (int i = 0; items.balanced && i < items.count; i++)
-        if (items.list[i].kind != ITEM_KERNEL && holds_line(original, &items.list[i], lines, count)) {
+        if (may_go(code, &items.list[i]) && holds_line(original, &items.list[i], lines, count)) {
+            remember(original, &items.list[i]);
             blank_item(text, &items.list[i]);
             blanked++;
         }

@@ -41,6 +41,10 @@ static void test_blanking(void **state)
                    "        \n \n#define N 3\n         \n \nint y = N;\n", 1);
     expect_blanked("void f() { {\n", "void f() { {\n", 0); // not understood: left alone
     expect_blanked("} void f() { }\n", "} void f() { }\n", 0);
+    expect_blanked("HD_DEVICE int f() { return 1; }\nMAKE(k) { int i = threadIdx.x; }\n",
+                   "HD_DEVICE int f() { return 1; }\nMAKE(k) { int i = threadIdx.x; }\n", 0);
+    expect_blanked("struct s f() { }\nstruct __align__(8) v { int x; };\n",
+                   "                \nstruct __align__(8) v { int x; };\n", 1);
     expect_blanked("", "", 0);
 }
 
@@ -52,6 +56,7 @@ static void test_blanking_lines(void **state)
     assert_int_equal(kb_host_blank_lines(text, lines, 2), 1);
     assert_string_equal(text,
                         "struct a { int x; };\n                      \n__global__ void k() { nope(); }\nint z;\n");
+    expect_blanked("int y;\nstd::vector<int> v(3);\n", "int y;\n                      \n", 1); // remembered
 }
 
 static const char with_host[] =
@@ -92,6 +97,23 @@ static void test_errors_keep_their_place(void **state)
     assert_false(t.result.ok);
     assert_true(trial_has_error(&t, "h.cu", 6, "nope"));
     assert_int_equal(t.result.messages[0].column, 36);
+    trial_free(&t);
+}
+
+// A wrong device function is never left out, not even where no kernel calls it.
+static void test_device_code_is_never_left_out(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    struct trial t = {0};
+    trial_file(&t, "h.cu",
+               "#include <vector>\nstd::vector<int> v;\n__device__ int f() { return nope; }\n"
+               "struct s { __device__ int g() { return neither; } };\n__global__ void k(int *p) { p[0] = 1; }\n");
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "h.cu", 3, "nope"));
+    assert_true(trial_has_error(&t, "h.cu", 4, "neither"));
     trial_free(&t);
 }
 
@@ -153,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_blanking_lines),
         cmocka_unit_test(test_nvrtc_takes_it),
         cmocka_unit_test(test_errors_keep_their_place),
+        cmocka_unit_test(test_device_code_is_never_left_out),
         cmocka_unit_test(test_plain_errors_are_not_tried_again),
         cmocka_unit_test(test_nvcc),
     };
