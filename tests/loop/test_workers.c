@@ -1,0 +1,367 @@
+// Workers that die, hang, lie and talk nonsense: the failing version is named, the next save runs clean.
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "loop/peer.h"
+#include "support_session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SHORT_MS = 700 };
+
+static struct bed *started(void)
+{
+    struct bed *b = bed_new();
+    bed_start(b);
+    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "done variant=b");
+    bed_mark(b);
+    return b;
+}
+
+static void next_save_runs_clean(struct bed *b, int version)
+{
+    char *pattern = kb_format("done variant=a version=%d status=pass", version);
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 99);
+    bed_until_event(b, pattern);
+    free(pattern);
+}
+
+static void fails_in(struct bed *b, const char *fake, const char *rung, const char *words)
+{
+    char *pattern = kb_format("done variant=a version=2 status=fail rung=%s", rung);
+    bed_kernel(b, "a.cu", "a", fake, 1);
+    bed_until_event(b, pattern);
+    if (!strstr(bed_reason(b, "a", rung), words))
+        fail_msg("%s: %s", rung, bed_reason(b, "a", rung));
+    next_save_runs_clean(b, 3);
+    free(pattern);
+}
+
+static void a_poisoned_context_is_replaced(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    fails_in(b, "//fake: run=poison", "run", "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_int_equal(bed_log_count(b, "run start"), 2);
+    assert_int_equal(bed_log_count(b, "run prepare"), 2);
+    bed_free(b);
+}
+
+static void a_crash_names_its_signal(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    fails_in(b, "//fake: verify=crash", "verify", "SIGSEGV");
+    bed_free(b);
+}
+
+static void a_compiler_crash_fails_that_version(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    fails_in(b, "//fake: compile=crash", "compile", "SIGSEGV");
+    bed_free(b);
+}
+
+static void a_hung_kernel_is_terminated(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    kb_peer_longest_ms = SHORT_MS;
+    fails_in(b, "//fake: run=hang", "run", "no answer for 0.7 s");
+    assert_non_null(bed_find(b, "worker role=run state=killed"));
+    bed_free(b);
+}
+
+static void a_stubborn_worker_is_killed(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    kb_peer_longest_ms = SHORT_MS;
+    fails_in(b, "//fake: time=stubborn", "time", "no answer");
+    bed_free(b);
+}
+
+// A process in uninterruptible sleep: signals have no effect, and it is never reaped.
+static pid_t immortal;
+
+static int kill_but_not_him(pid_t pid, int signal_number)
+{
+    return pid == -immortal || pid == immortal ? 0 : kill(pid, signal_number);
+}
+
+static pid_t wait_but_not_for_him(pid_t pid, int *status, int flags)
+{
+    return pid == immortal ? 0 : waitpid(pid, status, flags);
+}
+
+static void an_immortal_worker_is_abandoned(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    immortal = (pid_t)kb_json_int(bed_find(b, "worker role=run state=ready"), "pid", 0);
+    if (!immortal)
+        immortal = (pid_t)b->model.workers[KB_WORKER_RUN].pid;
+    kb_peer_system = (struct kb_peer_system){kill_but_not_him, wait_but_not_for_him};
+    kb_peer_longest_ms = SHORT_MS;
+    fails_in(b, "//fake: run=hang", "run", "abandoned pid");
+    assert_non_null(bed_find(b, "worker role=run state=abandoned"));
+    assert_non_null(bed_find(b, "status level=error"));
+    kb_peer_system = (struct kb_peer_system){kill, waitpid};
+    kill(-immortal, SIGKILL);
+    waitpid(immortal, NULL, 0);
+    bed_free(b);
+}
+
+static void garbage_half_lines_and_long_lines_break_the_worker_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fake, *words;
+    } tries[] = {{"//fake: run=garbage", "frame"}, {"//fake: run=half", "worker"}, {"//fake: run=long", "64 KiB"}};
+    for (size_t i = 0; i < KB_COUNT(tries); i++) {
+        struct bed *b = started();
+        fails_in(b, tries[i].fake, "run", tries[i].words);
+        bed_free(b);
+    }
+}
+
+static void output_is_only_text(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    bed_kernel(b, "a.cu", "a", "//fake: run=forge\n//fake: verify=fail", 1);
+    bed_until_event(b, "done variant=a version=2");
+    assert_string_equal(bed_status(b, "a", "verify"), "fail"); // the forged `done` proved nothing
+    bed_until_event(b, "log source=run variant=a");
+    int64_t lines = 0, dropped = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, b->events)
+    {
+        if (strcmp(kb_json_text(event, "type", ""), "log"))
+            continue;
+        lines++;
+        dropped += kb_json_int(event, "dropped", 0);
+        assert_null(strchr(kb_json_text(event, "text", ""), '\033'));
+    }
+    assert_in_range(lines, 1, 1500);
+    next_save_runs_clean(b, 3);
+    bed_free(b);
+}
+
+static bool all_lines_accounted(struct bed *b, const void *nothing)
+{
+    (void)nothing;
+    int64_t lines = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, b->events) if (!strcmp(kb_json_text(event, "type", ""), "log")) lines +=
+        kb_json_int(event, "dropped", 0) + kb_starts(kb_json_text(event, "text", ""), "thread says");
+    return lines >= 4990;
+}
+
+static void cut_lines_are_counted(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    bed_kernel(b, "a.cu", "a", "//fake: compile=noise", 1);
+    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until(b, all_lines_accounted, NULL);
+    bed_free(b);
+}
+
+static void a_worker_killed_from_outside_comes_back(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    kill((pid_t)b->model.workers[KB_WORKER_RUN].pid, SIGKILL);
+    bed_until_event(b, "worker role=run state=ended");
+    bed_until_event(b, "worker role=run state=ready");
+    next_save_runs_clean(b, 2);
+    bed_free(b);
+}
+
+static void a_hung_compile_gives_way_at_once(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    bed_kernel(b, "a.cu", "a", "//fake: compile=hang", 1);
+    bed_until_event(b, "rung variant=a rung=compile status=running");
+    next_save_runs_clean(b, 2);
+    assert_non_null(bed_find(b, "build variant=a state=superseded"));
+    bed_free(b);
+}
+
+static void a_hung_run_gives_way_to_a_newer_save(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    bed_kernel(b, "a.cu", "a", "//fake: run=hang", 1);
+    bed_until_event(b, "rung variant=a rung=run status=running");
+    kb_peer_longest_ms = SHORT_MS; // the deadline after a cancel
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 2);
+    bed_until_event(b, "done variant=a status=pass");
+    bed_free(b);
+}
+
+static void restart_replaces_all(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    kb_session_command(b->session, KB_COMMAND_RESTART, NULL);
+    bed_until_event(b, "worker role=run state=ready");
+    next_save_runs_clean(b, 2);
+    assert_int_equal(bed_log_count(b, "run start"), 2);
+    bed_free(b);
+}
+
+static struct bed *once_with(const char *variable, const char *value)
+{
+    struct bed *b = bed_new();
+    b->options.once = true;
+    setenv(variable, value, 1);
+    bed_start(b);
+    bed_until_ended(b);
+    return b;
+}
+
+static void no_device_is_na_and_exit_3(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_HELLO", "run:no_device");
+    assert_int_equal(kb_session_exit_code(b->session), 3);
+    assert_string_equal(bed_status(b, "a", "compile"), "pass");
+    assert_string_equal(bed_status(b, "a", "run"), "na");
+    assert_string_equal(bed_reason(b, "a", "run"), "there is nothing here");
+    assert_string_equal(kb_json_text(b->model.device, "kind", ""), "none");
+    assert_non_null(strstr(kb_json_text(b->model.device, "remedy", ""), "--device cpu"));
+    bed_free(b);
+}
+
+static void no_compiler_is_na_and_exit_3(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_HELLO", "compile:no_compiler");
+    assert_int_equal(kb_session_exit_code(b->session), 3);
+    assert_string_equal(bed_status(b, "b", "compile"), "na");
+    bed_free(b);
+}
+
+static void workers_that_never_come_up_end_it(void **state)
+{
+    (void)state;
+    static const char *const plans[] = {"run:exit", "run:version", "run:garbage", "compile:exit", "compile:version"};
+    for (size_t i = 0; i < KB_COUNT(plans); i++) {
+        struct bed *b = once_with("KB_FAKE_HELLO", plans[i]);
+        assert_int_equal(kb_session_exit_code(b->session), 3);
+        bed_free(b);
+    }
+}
+
+static void a_silent_worker_is_given_up(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    b->options.once = true;
+    kb_peer_longest_ms = SHORT_MS;
+    setenv("KB_FAKE_HELLO", "run:silent", 1);
+    bed_start(b);
+    bed_until_ended(b);
+    assert_int_equal(kb_session_exit_code(b->session), 3);
+    bed_free(b);
+}
+
+static void a_worker_that_is_not_there_is_exit_3(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    b->options.once = true;
+    b->options.worker = "/nowhere/kbench-worker";
+    bed_start(b);
+    bed_until_ended(b);
+    assert_int_equal(kb_session_exit_code(b->session), 3);
+    bed_free(b);
+}
+
+static void a_failed_prepare_is_said(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_PREPARE", "fail");
+    assert_int_equal(kb_session_exit_code(b->session), 1);
+    assert_non_null(strstr(bed_reason(b, "a", "check"), "preparing the inputs failed: it was told to"));
+    bed_free(b);
+}
+
+static void a_broken_reference_fails_verify(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    b->options.once = true;
+    bed_kernel(b, "reference.cu", "ref", "//fake: compile=fail", 0);
+    bed_start(b);
+    bed_until_ended(b);
+    assert_int_equal(kb_session_exit_code(b->session), 1);
+    assert_string_equal(bed_status(b, "a", "run"), "pass");
+    assert_non_null(strstr(bed_reason(b, "a", "verify"), "the reference does not compile"));
+    bed_free(b);
+}
+
+static void on_the_cpu_time_does_not_apply(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_DEVICE", "cpu");
+    assert_int_equal(kb_session_exit_code(b->session), 0);
+    assert_string_equal(bed_status(b, "a", "verify"), "pass");
+    assert_string_equal(bed_status(b, "a", "time"), "na");
+    bed_free(b);
+}
+
+static void a_failing_rung_is_exit_1(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    b->options.once = true;
+    bed_kernel(b, "b.cu", "b", "//fake: verify=fail", 0);
+    bed_start(b);
+    bed_until_ended(b);
+    assert_int_equal(kb_session_exit_code(b->session), 1);
+    bed_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_poisoned_context_is_replaced),
+        cmocka_unit_test(a_crash_names_its_signal),
+        cmocka_unit_test(a_compiler_crash_fails_that_version),
+        cmocka_unit_test(a_hung_kernel_is_terminated),
+        cmocka_unit_test(a_stubborn_worker_is_killed),
+        cmocka_unit_test(an_immortal_worker_is_abandoned),
+        cmocka_unit_test(garbage_half_lines_and_long_lines_break_the_worker_only),
+        cmocka_unit_test(output_is_only_text),
+        cmocka_unit_test(cut_lines_are_counted),
+        cmocka_unit_test(a_worker_killed_from_outside_comes_back),
+        cmocka_unit_test(a_hung_compile_gives_way_at_once),
+        cmocka_unit_test(a_hung_run_gives_way_to_a_newer_save),
+        cmocka_unit_test(restart_replaces_all),
+        cmocka_unit_test(no_device_is_na_and_exit_3),
+        cmocka_unit_test(no_compiler_is_na_and_exit_3),
+        cmocka_unit_test(workers_that_never_come_up_end_it),
+        cmocka_unit_test(a_silent_worker_is_given_up),
+        cmocka_unit_test(a_worker_that_is_not_there_is_exit_3),
+        cmocka_unit_test(a_failed_prepare_is_said),
+        cmocka_unit_test(a_broken_reference_fails_verify),
+        cmocka_unit_test(on_the_cpu_time_does_not_apply),
+        cmocka_unit_test(a_failing_rung_is_exit_1),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
