@@ -47,13 +47,13 @@ struct kb_host_text {
 };
 // Host functions (neither __global__ nor __device__ nor constexpr) outside of classes become blanks.
 void kb_host_blank(const char *text, size_t size, struct kb_host_text *out);
-// Further items outside of classes, kernels excepted, that contain one of these lines become blanks too; returns how
-// many.
+// Further items without device code that contain one of these lines become blanks too; returns how many.
 int kb_host_blank_lines(char *text, const int *lines, int count);
 
 // host_stubs.c: stand-ins for host headers in the tree's folder KB_HOST_STUBS, empty where nothing of them is needed.
 #define KB_HOST_STUBS ".kbench-host"
-// Headers that the request includes and that neither it nor the toolkit has; owned texts.
+// Headers that the request includes as <x> and that neither it nor the toolkit has; owned texts. A missing "x" is the
+// user's own and stays an error.
 void kb_host_missing(const struct kb_build *b, struct kb_words *out);
 int kb_host_stubs(const struct kb_build *b, const struct kb_words *missing, struct kb_error *e);
 // true for names that every nvcc source has without an include, and NVRTC has not ("uint", "NAN").

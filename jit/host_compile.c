@@ -69,7 +69,7 @@ bool kb_host_better(const struct kb_compiled *plain, const struct kb_compiled *l
 {
     bool plain_stopped, later_stopped; // a missing header hides all that is behind it
     int before = errors_in(plain, &plain_stopped), after = errors_in(later, &later_stopped);
-    return plain_stopped != later_stopped ? plain_stopped : after < before;
+    return plain_stopped || after < before;
 }
 
 // The request's other files, with their host functions blanked, over those in the tree.
@@ -135,6 +135,17 @@ static int compile_rounds(struct kb_build *b, struct kb_host_text *main, struct 
     return status;
 }
 
+static char *describe(const struct kb_host_text *main, const struct kb_words *missing)
+{
+    struct kb_text t = {0};
+    kb_text_addf(&t, "host code left out for NVRTC: %d functions or variables blanked", main->blanked);
+    for (int i = 0; i < missing->count && i < 12; i++)
+        kb_text_addf(&t, "%s<%s>", i ? ", " : "; stand-ins for ", missing->list[i]);
+    if (missing->count > 12)
+        kb_text_addf(&t, " and %d more", missing->count - 12);
+    return kb_text_take(&t);
+}
+
 int kb_host_compile(struct kb_build *b, struct kb_error *e)
 {
     const struct kb_compile_file *f = kb_scan_file(b->request, b->request->main);
@@ -144,9 +155,7 @@ int kb_host_compile(struct kb_build *b, struct kb_error *e)
     kb_host_blank(f->data, f->size, &main);
     int status = blank_headers(b, e) || kb_host_stubs(b, &missing, e) || compile_rounds(b, &main, e) ? -1 : 0;
     if (!status && b->out->ok)
-        kb_verdict_note(b->out, kb_format("host code left out for NVRTC: %d functions blanked, %d headers replaced by "
-                                          "stand-ins",
-                                          main.blanked, missing.count));
+        kb_verdict_note(b->out, describe(&main, &missing));
     free(main.text);
     kb_words_free(&missing);
     return status;

@@ -178,11 +178,10 @@ static bool exists_in(const char *dir, const char *name)
     return there;
 }
 
-static bool resolves(const struct kb_build *b, const char *includer, const char *name, bool quoted)
+static bool resolves(const struct kb_build *b, const char *name)
 {
     const char *toolkit = kb_toolkit_include(kb_toolkit_get());
-    char *path = kb_path_join(b->tree.dir, includer), *dir = kb_path_dir(path);
-    bool found = quoted && exists_in(dir, name);
+    bool found = false;
     for (int i = 0; !found && i < b->request->include_dir_count; i++) {
         char *at = kb_path_join(b->tree.dir, b->request->include_dirs[i]);
         found = exists_in(at, name);
@@ -193,8 +192,6 @@ static bool resolves(const struct kb_build *b, const char *includer, const char 
         found = exists_in(toolkit, name) || exists_in(cccl, name);
         free(cccl);
     }
-    free(path);
-    free(dir);
     return found;
 }
 
@@ -206,7 +203,7 @@ static void add_missing(const struct kb_build *b, const struct kb_compile_file *
         bool quoted;
         char *name = included(f->data + at, n, &quoted);
         at += n + 1;
-        if (name && kb_tree_check_name(name, NULL) == 0 && !resolves(b, f->name, name, quoted))
+        if (name && !quoted && kb_tree_check_name(name, NULL) == 0 && !resolves(b, name))
             kb_words_add(out, name);
         else
             free(name);

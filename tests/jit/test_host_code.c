@@ -60,7 +60,7 @@ static void test_blanking_lines(void **state)
 }
 
 static const char with_host[] =
-    "#include <cstdio>\n#include <vector>\n#include <cublas_v2.h>\n#include \"helper.h\"\n"
+    "#include <cstdio>\n#include <vector>\n#include <cublas_v2.h>\n#include <helper/none.h>\n"
     "__global__ void k(float *p, uint32_t n) { if (n) printf(\"%d\", 3); p[0] = fmaxf(p[1], NAN) + FLT_MAX; }\n"
     "static std::vector<float> sizes;\n"
     "int main()\n{\n    float *d;\n    cudaMalloc(&d, 100);\n    k<<<1, 32>>>(d, 3);\n    return 0;\n}\n";
@@ -81,6 +81,12 @@ static void test_nvrtc_takes_it(void **state)
     assert_true(kb_starts(t.result.compiler, "nvrtc"));
     assert_true(t.result.note_count >= 1);
     assert_non_null(strstr(t.result.notes[0], "host code left out"));
+    assert_non_null(strstr(t.result.notes[0], "<helper/none.h>"));
+    trial_free(&t);
+    trial_file(&t, "h.cu", "#include <vector>\n#include \"own.h\"\n__global__ void k(float *p) { p[0] = 1; }\n");
+    trial_run(&t); // a header of one's own that is missing is an error
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "h.cu", 2, "own.h"));
     trial_free(&t);
 }
 
