@@ -6,6 +6,7 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,12 @@ static bool possible(const CUpti_ActivityKernel4 *k)
 {
     return k->start && k->end && k->end >= k->start && k->start + CLOCK_SLACK_NS >= state.begin_ns;
 }
+
+#define SAME_PLACE(field)                                                                                              \
+    _Static_assert(offsetof(CUpti_ActivityKernel4, field) == offsetof(CUpti_ActivityKernel9, field), #field)
+SAME_PLACE(start);
+SAME_PLACE(end);
+SAME_PLACE(correlationId);
 
 static void note_record(const CUpti_Activity *activity)
 {

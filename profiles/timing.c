@@ -177,11 +177,18 @@ static void choose_batches(struct timing *t)
 static bool settled(const struct timing *t, bool cold)
 {
     double width = t->options->width > 0 ? t->options->width : DEFAULT_WIDTH;
+    const struct series *first = cold ? &t->progress[0].cold : &t->progress[0].warm;
     for (int i = 0; i < t->targets; i++) {
         const struct series *s = cold ? &t->progress[i].cold : &t->progress[i].warm;
         struct kb_summary summary;
+        struct kb_comparison ratio;
         kb_summarize(s->samples, s->count, &summary);
         if (!(summary.high - summary.low <= width * summary.median))
+            return false;
+        if (!i || t->options->min_samples > 0)
+            continue;
+        kb_compare_paired(s->samples, first->samples, s->count, 0, 0, &ratio);
+        if (!(ratio.high - ratio.low <= width))
             return false;
     }
     return true;

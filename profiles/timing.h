@@ -15,7 +15,7 @@ struct kb_timing_target { // one version
 };
 struct kb_timing_options {
     int budget_ms;   // for all targets together; a result comes within about twice that whatever the noise
-    int min_samples; // 0: 10
+    int min_samples; // 0: 10, and with several targets until the interval of their paired ratio is narrow too
     double width;    // stop when each interval of the median is narrower than this share; 0: 0.005
     int sets;        // input sets to rotate, at least 1
     // May be NULL: puts back what a run of a target changes (inout arguments); gets the target's context. Enqueued
