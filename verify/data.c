@@ -87,6 +87,7 @@ static void open_case(struct kb_data *d, int index)
     c->usable = lay_out(d, c, &c->why) == 0;
     if (c->usable && c->set_bytes + c->work_bytes > d->budget_bytes) {
         c->usable = false;
+        c->no_memory = true;
         kb_fail(&c->why, c->label, NULL, "the case needs %.0f MiB, half of the device's free memory is %.0f MiB",
                 (c->set_bytes + c->work_bytes) / 1048576, d->budget_bytes / 1048576);
     }
@@ -264,6 +265,7 @@ static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *
 {
     if (d->device->fault.kind != KB_FAULT_POISONED && d->device->fault.kind != KB_FAULT_LOST) {
         c->usable = false;
+        c->no_memory = c->no_memory || d->device->fault.kind == KB_FAULT_MEMORY;
         c->why = *e;
     }
     return -1;
@@ -283,6 +285,7 @@ int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *
     if (!s && d->used_bytes + c->set_bytes + c->work_bytes > d->budget_bytes) {
         kb_fail(e, c->label, NULL, "half of the device's free memory (%.0f MiB) is taken by other cases",
                 d->budget_bytes / 1048576);
+        c->no_memory = true;
         return unusable(d, c, e);
     }
     if (!c->work[0] || !c->work[1])

@@ -95,9 +95,9 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
                  kb_trial_run(&w->data, c, s, &v->program, &plan, v->variant, depth, &t, &error);
     t.fresh = fresh;
     if (failed) {
-        bool by_reference = strstr(error.what, "the reference itself") != NULL;
-        send_unusable(f, v->key, c, rung, by_reference || run_device_lost(w) ? "fail" : "na", kb_error_line(&error));
-        note(o, c->label, many, by_reference || run_device_lost(w) ? &o->failed : &o->unusable, kb_error_line(&error));
+        bool absent = !c->usable && c->no_memory; // only that is no fault of anybody
+        send_unusable(f, v->key, c, rung, absent ? "na" : "fail", kb_error_line(&error));
+        note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
     } else {
         send_case(w, f, v->key, c, &t);
         send_facts(w, f, v->key, c);
