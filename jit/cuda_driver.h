@@ -66,6 +66,7 @@ struct kb_cuda_device {
     CUevent begin, end;
     CUdeviceptr flush_buffer; // 2 x L2; allocated at the first flush
     size_t flush_bytes;
+    bool cannot_reset;            // the driver refuses to reset persisting lines of the L2
     struct kb_device_fault fatal; // the fault that lost the context; kind KB_FAULT_NONE while it lives
 };
 struct kb_kernel {

@@ -135,18 +135,24 @@ static int flush_buffer(struct kb_cuda_device *d, struct kb_error *e)
                          "cannot allocate %zu bytes to flush the L2 cache with", d->flush_bytes);
 }
 
+// The reset belongs to no stream. It must come behind the kernel that left persisting lines and before the writes that
+// evict them, hence the wait. Where it is not allowed (MPS, virtual GPUs), persisting lines are not either.
+static int reset_persisting(struct kb_cuda_device *d, struct kb_error *e)
+{
+    if (!d->base.info.persisting_l2_bytes || !d->cu->reset_persisting || d->cannot_reset)
+        return 0;
+    if (cuda_sync(&d->base, e))
+        return -1;
+    CUresult code = d->cu->reset_persisting();
+    d->cannot_reset = code == CUDA_ERROR_NOT_SUPPORTED || code == CUDA_ERROR_NOT_PERMITTED;
+    return d->cannot_reset ? 0 : kb_cuda_check(d, code, e, "resetting the persisting lines of the L2 cache");
+}
+
 static int cuda_flush(struct kb_device *device, struct kb_error *e)
 {
     struct kb_cuda_device *d = of(device);
-    if (kb_cuda_alive(d, e) || flush_buffer(d, e))
+    if (kb_cuda_alive(d, e) || flush_buffer(d, e) || reset_persisting(d, e))
         return -1;
-    if (d->base.info.persisting_l2_bytes && d->cu->reset_persisting) {
-        // The reset belongs to no stream. It must come behind the kernel that left persisting lines and before the
-        // writes that evict them, hence the wait.
-        if (cuda_sync(device, e) ||
-            kb_cuda_check(d, d->cu->reset_persisting(), e, "resetting the persisting lines of the L2 cache"))
-            return -1;
-    }
     return kb_cuda_check(d, d->cu->set_words(d->flush_buffer, 0, d->flush_bytes / 4, d->stream), e,
                          "flushing the L2 cache");
 }

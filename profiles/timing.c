@@ -373,12 +373,12 @@ int kb_timing_run(struct kb_device *device, const struct kb_timing_target *targe
         return kb_fail(e, NULL, NULL, "nothing to time (%d targets)", count);
     struct timing t = {.source = {.device = device, .targets = targets, .restore = options->restore, .clock_mhz = NAN},
                        .targets = count,
-                       .options = options,
-                       .start_us = kb_now_us()};
+                       .options = options};
     struct kb_error why = {0};
     t.source.cupti = !kb_cupti_open(&why);
     if (!t.source.cupti)
         use_events(&t, &why);
+    t.start_us = kb_now_us(); // opening CUPTI for the first time is not the budget's business
     for (int i = 0; i < count; i++)
         results[i] = (struct kb_timing_result){.call_us = NAN, .events_us = NAN, .clock_mhz = NAN};
     int status = measure(&t, results, e);

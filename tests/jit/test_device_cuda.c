@@ -341,6 +341,11 @@ static void the_flush_takes_its_size_from_the_cache_and_allocates_once(void **st
     assert_int_equal(fake_cuda_count("reset"), 5);
     device->ops->close(device);
     assert_int_equal(fake_cuda_count("free"), 1);
+    device = open_with("reset=801", "cuda"); // a GPU that has no such thing is flushed all the same
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(device->ops->flush(device, &e), 0);
+    assert_int_equal(fake_cuda_count("memset"), 2);
+    device->ops->close(device);
 }
 
 static void modules_do_not_pile_up(void **state)
