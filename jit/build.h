@@ -73,6 +73,8 @@ void kb_includes_take(struct kb_includes *w, struct kb_build *b);
 // compile.c: this text as the main file through NVRTC into b->out.
 int kb_build_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e);
 
+// File that requested names are said to stand in, one a line, where nvcc is asked for instances of templates.
+#define KB_NAME_LINES "kernel names"
 // nvcc.c. 0 if nvcc gave a verdict, -1 if it could not be asked.
 int kb_nvcc_compile(struct kb_build *b, struct kb_error *e);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NVCC_TIMEOUT_MS = 600000, NVCC_LOG_MAX = 8 << 20, IMAGE_MAX = 256 << 20 };
 
@@ -57,7 +58,23 @@ static int read_image(const struct kb_build *b, const char *name, char **data, s
     return status;
 }
 
-// nvcc knows no name expressions. A requested name is looked for among the kernels that the program has anyway.
+// nvcc knows no name expressions. Plain names are looked for among the kernels that the program has anyway, instances
+// of templates are asked for by taking their address in the main file's copy.
+static char *match_name(const struct kb_compiled_kernel *all, int count, const char *requested)
+{
+    int best = 0, number = 0;
+    const char *lowered = NULL;
+    for (int i = 0; i < count; i++) {
+        int fits = kb_name_fits(all[i].lowered, requested);
+        number = fits > best ? 1 : number + (fits == best && fits > 0);
+        if (fits > best) {
+            best = fits;
+            lowered = all[i].lowered;
+        }
+    }
+    return number == 1 ? kb_strdup(lowered) : NULL;
+}
+
 static char **match_names(const struct kb_build *b)
 {
     const struct kb_compile_request *r = b->request;
@@ -65,18 +82,38 @@ static char **match_names(const struct kb_build *b)
     int count = kb_cubin_kernels(b->out->cubin, b->out->cubin_size, &all, NULL);
     char **lowered = kb_alloc(sizeof *lowered * (size_t)(r->kernel_count + 1));
     for (int i = 0; i < r->kernel_count; i++)
-        for (int k = 0; k < count && !lowered[i]; k++) {
-            char *name = kb_name_readable(all[k].lowered);
-            bool same = !strcmp(name, r->kernels[i]) || !strcmp(all[k].lowered, r->kernels[i]);
-            lowered[i] = same ? kb_strdup(all[k].lowered) : NULL;
-            free(name);
-        }
+        lowered[i] = match_name(all, count, r->kernels[i]);
     for (int k = 0; k < count; k++) {
         free(all[k].name);
         free(all[k].lowered);
     }
     free(all);
     return lowered;
+}
+
+static int ask_for_instances(const struct kb_build *b, struct kb_error *e)
+{
+    const struct kb_compile_request *r = b->request;
+    const struct kb_compile_file *f = kb_scan_file(r, r->main);
+    struct kb_text lines = {0};
+    for (int i = 0; i < r->kernel_count; i++)
+        if (strchr(r->kernels[i], '<'))
+            kb_text_addf(
+                &lines,
+                "\n#line %d \"%s\"\nstatic void *const kbench_instance_%d __attribute__((used)) = (void *)(%s);", i + 1,
+                KB_NAME_LINES, i, r->kernels[i]);
+    if (!lines.size)
+        return 0;
+    size_t size;
+    char *text = kb_tree_marked(f->name, f->data, f->size, &size), *path = kb_path_join(b->tree.dir, f->name);
+    char *whole = kb_format("%s%s\n", text, lines.data);
+    unlink(path);
+    int status = kb_tree_write(&b->tree, f->name, whole, strlen(whole), e);
+    free(whole);
+    free(path);
+    free(text);
+    kb_text_free(&lines);
+    return status;
 }
 
 static void take_results(struct kb_build *b, const struct run *cubin, const struct run *ptx)
@@ -117,6 +154,10 @@ int kb_nvcc_compile(struct kb_build *b, struct kb_error *e)
     if (!nvcc) {
         kb_fail(e, "nvcc", "install the CUDA toolkit, or set KBENCH_NVCC to it", "not found; looked in %.600s", looked);
         free(looked);
+        return -1;
+    }
+    if (ask_for_instances(b, e)) {
+        free(nvcc);
         return -1;
     }
     struct run cubin = {0}, ptx = {0};

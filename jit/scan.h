@@ -31,5 +31,8 @@ char *kb_scan_list(const struct kb_scan *s);
 
 // What a lowered (Itanium-mangled) name was in the source, without parameters: "n::k", "k<...>". Owned by the caller.
 char *kb_name_readable(const char *lowered);
+// How well a lowered name fits a requested one ("n::k<float, 3>"): 2 exactly, 1 as far as this can tell (template
+// arguments of types that it cannot mangle), 0 not.
+int kb_name_fits(const char *lowered, const char *requested);
 
 #endif

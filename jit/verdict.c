@@ -54,6 +54,12 @@ static void name_messages(const struct kb_build *b, const struct kb_log *from, s
     const char *said = "";
     for (int i = 0; i < from->count; i++) {
         const struct kb_compile_message *m = &from->messages[i];
+        if (!strcmp(m->file, KB_NAME_LINES) && m->line >= 1 && m->line <= b->request->kernel_count) {
+            char *text = unknown_kernel(b, b->request->kernels[m->line - 1], m->text);
+            kb_log_add(to, "", 0, 0, m->severity, text);
+            free(text);
+            continue;
+        }
         if (strcmp(m->file, "__nv_name_map")) {
             kb_log_add(to, m->file, m->line, m->column, m->severity, m->text);
             continue;

@@ -174,6 +174,36 @@ static void test_nvcc(void **state)
     trial_free(&t);
 }
 
+static const char instances[] = "#include <vector>\ntemplate <class T, int N> __global__ void k(T *p) { p[0] = N; }\n"
+                                "template __global__ void k<double, 3>(double *);\n";
+
+static void test_nvcc_instances(void **state)
+{
+    (void)state;
+    char *nvcc = kb_toolkit_tool(kb_toolkit_get(), "nvcc", NULL);
+    if (!nvcc)
+        skip();
+    free(nvcc);
+    struct trial t = {0};
+    trial_file(&t, "t.cu", instances);
+    trial_kernel(&t, "k<float, 5>");
+    t.request.compiler = "nvcc";
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_true(t.result.ok);
+    assert_string_equal(t.result.kernels[0].name, "k<float, 5>");
+    assert_string_equal(t.result.kernels[0].lowered, "_Z1kIfLi5EEvPT_");
+    trial_free(&t);
+    trial_file(&t, "t.cu", instances);
+    trial_kernel(&t, "kk<float, 5>");
+    t.request.compiler = "nvcc";
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "", 0, "no kernel \"kk<float, 5>\" in t.cu; it has: k<...>"));
+    trial_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_device_code_is_never_left_out),
         cmocka_unit_test(test_plain_errors_are_not_tried_again),
         cmocka_unit_test(test_nvcc),
+        cmocka_unit_test(test_nvcc_instances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,24 @@ static void test_readable_names(void **state)
     }
 }
 
+static void test_fitting_names(void **state)
+{
+    (void)state;
+    assert_int_equal(kb_name_fits("_Z3addPKfPfx", "add"), 2);
+    assert_int_equal(kb_name_fits("_Z3addPKfPfx", "::add"), 2);
+    assert_int_equal(kb_name_fits("_Z3addPKfPfx", "ad"), 0);
+    assert_int_equal(kb_name_fits("_Z3addPKfPfx", "add<float>"), 0);
+    assert_int_equal(kb_name_fits("plain", "plain"), 2);
+    assert_int_equal(kb_name_fits("_ZN1n1kIfLi4EEEvPT_", "n::k<float, 4>"), 2);
+    assert_int_equal(kb_name_fits("_ZN1n1kIfLi4EEEvPT_", "n::k<float,8>"), 1);
+    assert_int_equal(kb_name_fits("_ZN1n1kIfLi4EEEvPT_", "n::k"), 0);
+    assert_int_equal(kb_name_fits("_Z1kILin3ELb1EEvv", "k<-3, true>"), 2);
+    assert_int_equal(kb_name_fits("_Z1kI6__halfEvPT_", "k<__half>"), 2);
+    assert_int_equal(kb_name_fits("_Z1kIfEvPT_", "k<double>"), 1);
+    assert_int_equal(kb_name_fits("", "k<"), 0);
+    assert_int_equal(kb_name_fits("_Z1kI", "k<f"), 1);
+}
+
 static void test_tree(void **state)
 {
     (void)state;
@@ -127,9 +145,8 @@ static void test_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_where_kernels_are),
-        cmocka_unit_test(test_readable_names),
+        cmocka_unit_test(test_encodings),      cmocka_unit_test(test_where_kernels_are),
+        cmocka_unit_test(test_readable_names), cmocka_unit_test(test_fitting_names),
         cmocka_unit_test(test_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
