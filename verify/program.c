@@ -155,25 +155,32 @@ struct kb_launch_args kb_plan_shape(const struct kb_plan_launch *l)
     return out;
 }
 
+int kb_plan_launch_one(const struct kb_program *p, const struct kb_plan *plan, const struct kb_variant *v,
+                       const struct kb_bench *b, const uint64_t *addresses, int launch, struct kb_error *e)
+{
+    const void *args[KB_MAX_PARAMS];
+    const struct kb_plan_launch *l = &plan->launches[launch];
+    const char *kernel = v->launches[launch].kernel;
+    struct kb_launch_args shape = kb_plan_shape(l);
+    struct kb_error inner = {0};
+    if (l->arg_count > KB_MAX_PARAMS)
+        return kb_fail(e, kernel, NULL, "%d arguments are more than %d", l->arg_count, KB_MAX_PARAMS);
+    for (int k = 0; k < l->arg_count; k++) {
+        int a = l->args[k];
+        args[k] = b->args[a].role == KB_SCALAR ? (const void *)&plan->scalars[a] : &addresses[a];
+    }
+    shape.args = args;
+    if (!p->device->ops->launch(p->kernels[launch], &shape, &inner))
+        return 0;
+    return kb_fail(e, inner.on[0] ? inner.on : kernel, inner.remedy, "%s", inner.what);
+}
+
 int kb_plan_launch_all(const struct kb_program *p, const struct kb_plan *plan, const struct kb_variant *v,
                        const struct kb_bench *b, const uint64_t *addresses, struct kb_error *e)
 {
-    const void *args[KB_MAX_PARAMS];
-    for (int i = 0; i < plan->launch_count; i++) {
-        const struct kb_plan_launch *l = &plan->launches[i];
-        struct kb_launch_args shape = kb_plan_shape(l);
-        if (l->arg_count > KB_MAX_PARAMS)
-            return kb_fail(e, v->launches[i].kernel, NULL, "%d arguments are more than %d", l->arg_count,
-                           KB_MAX_PARAMS);
-        for (int k = 0; k < l->arg_count; k++) {
-            int a = l->args[k];
-            args[k] = b->args[a].role == KB_SCALAR ? (const void *)&plan->scalars[a] : &addresses[a];
-        }
-        shape.args = args;
-        struct kb_error inner = {0};
-        if (p->device->ops->launch(p->kernels[i], &shape, &inner))
-            return kb_fail(e, inner.on[0] ? inner.on : v->launches[i].kernel, inner.remedy, "%s", inner.what);
-    }
+    for (int i = 0; i < plan->launch_count; i++)
+        if (kb_plan_launch_one(p, plan, v, b, addresses, i, e))
+            return -1;
     return 0;
 }
 

@@ -39,7 +39,9 @@ int kb_plan_make(const struct kb_bench *, int case_index, bool on_cpu, const str
                  struct kb_error *);
 void kb_plan_free(struct kb_plan *);
 
-// Enqueues all launches. addresses: by argument of the bench. The error's `on` is the kernel.
+// Enqueues one launch of the plan. addresses: by argument of the bench. The error's `on` is the kernel.
+int kb_plan_launch_one(const struct kb_program *, const struct kb_plan *, const struct kb_variant *,
+                       const struct kb_bench *, const uint64_t *addresses, int launch, struct kb_error *);
 int kb_plan_launch_all(const struct kb_program *, const struct kb_plan *, const struct kb_variant *,
                        const struct kb_bench *, const uint64_t *addresses, struct kb_error *);
 

@@ -11,6 +11,7 @@
 void kb_trial_free(struct kb_trial *t)
 {
     free(t->outputs);
+    cJSON_Delete(t->facts);
     *t = (struct kb_trial){0};
 }
 
@@ -50,6 +51,24 @@ static void fail_output(const struct kb_data *d, struct kb_trial *t, struct kb_t
     o->pass = false;
 }
 
+// Launch by launch where the device counts what each one does.
+static int launch(struct kb_data *d, const struct kb_program *p, const struct kb_plan *plan, const struct kb_variant *v,
+                  const uint64_t *addresses, struct kb_trial *t, struct kb_error *e)
+{
+    int failed = 0;
+    if (!d->device->ops->facts)
+        return kb_plan_launch_all(p, plan, v, d->bench, addresses, e) || d->device->ops->sync(d->device, e);
+    cJSON_Delete(t->facts);
+    t->facts = cJSON_CreateArray();
+    for (int i = 0; !failed && i < plan->launch_count; i++) {
+        failed = kb_plan_launch_one(p, plan, v, d->bench, addresses, i, e) || d->device->ops->sync(d->device, e);
+        cJSON *facts = d->device->ops->facts(d->device);
+        if (facts)
+            cJSON_AddItemToArray(t->facts, facts);
+    }
+    return failed;
+}
+
 // The kernel's failure is the trial's result, not an error of its making.
 static int run_once(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run,
                     const struct kb_program *p, const struct kb_plan *plan, const struct kb_variant *v,
@@ -59,8 +78,7 @@ static int run_once(struct kb_data *d, struct kb_case_data *c, const struct kb_s
     uint64_t *addresses = kb_alloc((size_t)d->bench->arg_count * sizeof *addresses);
     int failed = kb_data_reset(d, c, s, run, e) || d->device->ops->sync(d->device, e);
     kb_data_addresses(d, c, s, run, addresses);
-    if (!failed &&
-        (kb_plan_launch_all(p, plan, v, d->bench, addresses, &inner) || d->device->ops->sync(d->device, &inner))) {
+    if (!failed && launch(d, p, plan, v, addresses, t, &inner)) {
         t->device_failed = true;
         fail_trial(t, "kernel %s: %s", inner.on[0] ? inner.on : v->launches[0].kernel, inner.what);
     }

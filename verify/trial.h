@@ -35,6 +35,7 @@ struct kb_trial {
     bool device_failed; // a launch or the device failed: reason says which kernel and how
     struct kb_trial_output *outputs;
     int output_count;
+    cJSON *facts; // array, one item a launch of the second run, where the device counts; else NULL
 };
 
 // Without a reference in the set, what needs none.

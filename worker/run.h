@@ -8,12 +8,17 @@
 
 enum { RUN_VERSIONS = 8 };
 
+struct run_counted { // what the CPU device counted in one run of a case
+    bool known;
+    double flops, bytes; // bytes: asked of global memory by active lanes
+};
 struct run_version { // one built version, loaded
     char *key;
     struct kb_variant *variant;
     cJSON *compiled; // `kernels` of its `compiled` frame
     struct kb_image image;
     struct kb_program program;
+    struct run_counted *counted; // by case
     uint64_t last_used;
 };
 struct run_worker {

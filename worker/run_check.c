@@ -19,7 +19,9 @@ static struct run_version *new_version(struct run_worker *w, const char *key)
         run_drop(w, oldest);
     }
     v = &w->versions[w->version_count++];
-    *v = (struct run_version){.key = kb_strdup(key), .last_used = ++w->uses};
+    *v = (struct run_version){.key = kb_strdup(key),
+                              .last_used = ++w->uses,
+                              .counted = kb_alloc((size_t)w->data.bench->case_count * sizeof *v->counted)};
     return v;
 }
 

@@ -47,21 +47,44 @@ static void send_case(const struct run_worker *w, const struct kb_frame *f, cons
     kb_worker_send(head, NULL, 0);
 }
 
-static void send_facts(const struct run_worker *w, const struct kb_frame *f, const char *version,
-                       const struct kb_case_data *c)
+static void send_facts(const struct kb_frame *f, const char *version, const struct kb_case_data *c, struct kb_trial *t)
 {
-    cJSON *facts = w->device->ops->facts ? w->device->ops->facts(w->device) : NULL;
-    if (!facts)
+    for (int i = 0; cJSON_GetArraySize(t->facts); i++) {
+        cJSON *facts = cJSON_DetachItemFromArray(t->facts, 0), *head = kb_frame_head("facts", kb_frame_job(f));
+        kb_json_set_text(head, "version", version);
+        kb_json_set_number(head, "case", c->index);
+        kb_json_set_number(head, "launch", i);
+        char *text = kb_json_line(facts);
+        if (strlen(text) > KB_FRAME_LINE_MAX - 1024) // the table by line goes, the totals stay
+            cJSON_DeleteItemFromObjectCaseSensitive(facts, "lines");
+        free(text);
+        kb_json_set(head, "facts", facts);
+        kb_worker_send(head, NULL, 0);
+    }
+}
+
+static double sum_of(const cJSON *object, const char *const *keys, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += kb_json_number(object, keys[i], 0);
+    return sum;
+}
+
+// Work that the device counted, over all launches of a run; kept for the roofline.
+static void keep_counts(struct run_version *v, int index, const cJSON *facts)
+{
+    static const char *const flops[] = {"f32", "f64", "f16", "tensor"};
+    static const char *const bytes[] = {"global_load", "global_store"};
+    const cJSON *item;
+    if (!cJSON_GetArraySize(facts))
         return;
-    cJSON *head = kb_frame_head("facts", kb_frame_job(f));
-    kb_json_set_text(head, "version", version);
-    kb_json_set_number(head, "case", c->index);
-    char *text = cJSON_PrintUnformatted(facts);
-    if (text && strlen(text) > KB_FRAME_LINE_MAX - 1024) // the tables by line go, the totals stay
-        cJSON_DeleteItemFromObjectCaseSensitive(facts, "lines");
-    free(text);
-    kb_json_set(head, "facts", facts);
-    kb_worker_send(head, NULL, 0);
+    v->counted[index] = (struct run_counted){.known = true};
+    cJSON_ArrayForEach(item, facts)
+    {
+        v->counted[index].flops += sum_of(kb_json_get(item, "flops"), flops, 4);
+        v->counted[index].bytes += sum_of(kb_json_get(item, "bytes"), bytes, 2);
+    }
 }
 
 static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, enum kb_trial_depth depth, bool *fresh,
@@ -100,7 +123,9 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
     } else {
         send_case(w, f, v->key, c, &t);
-        send_facts(w, f, v->key, c);
+        keep_counts(v, index, t.facts);
+        if (depth == KB_TRIAL_VERIFY || !t.pass)
+            send_facts(f, v->key, c, &t);
         if (!t.pass)
             note(o, c->label, many, &o->failed, t.reason);
         else if (t.notable && t.reason[0] && !o->remark[0])
