@@ -463,6 +463,23 @@ static int folders_in(const char *dir)
     return count;
 }
 
+// Takes minutes: a recursive, force-inlined template of depth 12 with two calls a level.
+static const char endless[] =
+    "template <int N> struct f { static __device__ __forceinline__ float go(float x, float y)\n"
+    "{ return powf(f<N - 1>::go(x + N, y), y) + sinf(f<N - 1>::go(x, y * N)); } };\n"
+    "template <> struct f<0> { static __device__ __forceinline__ float go(float x, float y) { return powf(x, y); } };\n"
+    "__global__ void k(float *p) { p[0] = f<12>::go(p[1], p[2]); }\n";
+
+static void wait_until_compiling(struct worker *w)
+{
+    struct kb_frame f;
+    for (bool compiling = false; !compiling; kb_frame_free(&f)) {
+        assert_true(next_frame(w, &f));
+        compiling = !strcmp(kb_json_text(f.head, "rung", ""), "compile") &&
+                    !strcmp(kb_json_text(f.head, "status", ""), "running");
+    }
+}
+
 // B6: a compile is cancelled by killing the worker; what it leaves goes with the next one.
 static void test_killed(void **state)
 {
@@ -476,6 +493,8 @@ static void test_killed(void **state)
     compile(&w, 1, "naive.cu", plain, &a);
     free_answer(&a);
     assert_int_equal(folders_in(temporary), 1);
+    send_frame(&w, request(2, "naive.cu", strlen(endless)), endless, strlen(endless));
+    wait_until_compiling(&w);
     kill(w.pid, SIGKILL);
     assert_int_equal(finish(&w), -1);
     assert_int_equal(folders_in(temporary), 1);
