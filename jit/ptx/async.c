@@ -1,0 +1,132 @@
+// cp.async: a copy is done when the kernel waits for it, not before, so that a missing wait shows.
+#include "jit/ptx/async.h"
+
+#include "base/memory.h"
+#include "jit/ptx/lanes.h"
+#include "jit/ptx/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
+
+struct copy {
+    char *to, *from;
+    uint32_t group;             // of its lane
+    uint8_t lane, bytes, zeros; // `zeros` bytes are filled behind `bytes` copied ones
+};
+struct ptx_async {
+    struct copy *copies;
+    size_t count, cap;
+    uint32_t group[PTX_LANES]; // the open group of each lane
+};
+
+static struct ptx_async *state(struct ptx_warp *w)
+{
+    if (!w->async)
+        w->async = kb_alloc(sizeof *w->async);
+    return w->async;
+}
+
+void ptx_async_reset(struct ptx_warp *w)
+{
+    if (!w->async)
+        return;
+    w->async->count = 0;
+    memset(w->async->group, 0, sizeof w->async->group);
+}
+
+void ptx_async_free(struct ptx_async *a)
+{
+    if (a)
+        free(a->copies);
+    free(a);
+}
+
+// Operands: shared address, global address, source bytes (or the constant copy size). sub: copy size.
+static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    struct ptx_async *a = state(w);
+    uint32_t bytes = o->sub;
+    struct ptx_access to = {.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)}, from = to;
+    struct ptx_op shared = *o, global = *o;
+    shared.space = PTX_SPACE_SHARED;
+    shared.class = PTX_CLASS_SHARED;
+    shared.write = true;
+    shared.id = o->id + 1; // the operation behind it stands for its shared side
+    global.write = false;
+    for (int i = 0; i < PTX_LANES; i++) {
+        int k = mask >> i & 1 ? i : to.first;
+        to.address[i] =
+            o->base32 ? ptx_u32(w, o->r[0])[k] + (uint32_t)o->imm : ptx_u64(w, o->r[0])[k] + (uint64_t)o->imm;
+        from.address[i] = ptx_u64(w, o->r[1])[k] + (uint64_t)o->imm2;
+    }
+    const uint32_t *source = ptx_u32(w, o->r[2]);
+    uint32_t reading = 0;
+    ACTIVE(i) reading |= (uint32_t)(source[i] != 0) << i;
+    if (!ptx_access_slow(w, &shared, &to))
+        return;
+    if (reading) { // lanes that read nothing may hold any address
+        from.mask = reading;
+        from.first = __builtin_ctz(reading);
+        for (int i = 0; i < PTX_LANES; i++)
+            if (!(reading >> i & 1))
+                from.address[i] = from.address[from.first];
+        if (!ptx_access_slow(w, &global, &from))
+            return;
+    }
+    ACTIVE(i)
+    {
+        uint32_t n = source[i] < bytes ? source[i] : bytes;
+        KB_GROW(a->copies, a->count, a->cap);
+        a->copies[a->count++] = (struct copy){.to = (char *)to.address[i],
+                                              .from = (char *)from.address[i],
+                                              .group = a->group[i],
+                                              .lane = (uint8_t)i,
+                                              .bytes = (uint8_t)n,
+                                              .zeros = (uint8_t)(bytes - n)};
+    }
+}
+
+// Does the copies of the lanes' groups before the newest `keep` closed ones; keep -1: all, closed or not.
+static void finish(struct ptx_warp *w, uint32_t mask, int64_t keep)
+{
+    struct ptx_async *a = state(w);
+    size_t left = 0;
+    for (size_t k = 0; k < a->count; k++) {
+        struct copy *c = &a->copies[k];
+        bool due = mask >> c->lane & 1 && (keep < 0 || (int64_t)c->group + keep < (int64_t)a->group[c->lane]);
+        if (!due) {
+            a->copies[left++] = *c;
+            continue;
+        }
+        if (c->bytes)
+            memcpy(c->to, c->from, c->bytes);
+        memset(c->to + c->bytes, 0, c->zeros);
+    }
+    a->count = left;
+}
+
+static void async_commit(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    (void)o;
+    ACTIVE(i) state(w)->group[i]++;
+}
+
+static void async_wait(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    finish(w, mask, o->imm);
+}
+
+void ptx_async_finish(struct ptx_warp *w, uint32_t mask)
+{
+    if (w->async && w->async->count)
+        finish(w, mask, -1);
+}
+
+const struct ptx_handler_entry ptx_async_handlers[] = {
+    {"async_copy", async_copy},
+    {"async_commit", async_commit},
+    {"async_wait", async_wait},
+    {NULL, NULL},
+};

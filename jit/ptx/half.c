@@ -1,0 +1,164 @@
+// f16 and bf16 arithmetic, single and in pairs. Computed in double, rounded once.
+#include "jit/ptx/lanes.h"
+#include "jit/ptx/numbers.h"
+
+#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
+
+typedef uint32_t half_function(uint32_t a, uint32_t b, uint32_t c);
+
+// Applies f to the one or two halves of each lane.
+PTX_INLINE void apply(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, bool pair, half_function *f)
+{
+    uint32_t *d = ptx_u32(w, o->r[0]);
+    const uint32_t *a = ptx_u32(w, o->r[1]);
+    const uint32_t *b = o->operand_count > 2 ? ptx_u32(w, o->r[2]) : a;
+    const uint32_t *c = o->operand_count > 3 ? ptx_u32(w, o->r[3]) : a;
+    ACTIVE(i)
+    {
+        uint32_t low = f(a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff);
+        d[i] = pair ? f(a[i] >> 16, b[i] >> 16, c[i] >> 16) << 16 | low : low;
+    }
+}
+
+#define BOTH(name, suffix, expression)                                                                                 \
+    static uint32_t f_##name##_##suffix(uint32_t a, uint32_t b, uint32_t c)                                            \
+    {                                                                                                                  \
+        (void)b, (void)c;                                                                                              \
+        return (expression);                                                                                           \
+    }                                                                                                                  \
+    static void name##_##suffix(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                             \
+    {                                                                                                                  \
+        apply(w, o, mask, false, f_##name##_##suffix);                                                                 \
+    }                                                                                                                  \
+    static void name##_##suffix##x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                         \
+    {                                                                                                                  \
+        apply(w, o, mask, true, f_##name##_##suffix);                                                                  \
+    }
+
+#define WIDE(x) ptx_widen(x, FORMAT)
+#define NARROW(x) ptx_narrow(x, FORMAT, PTX_RN, false)
+
+static uint32_t nan_half(uint32_t a, uint32_t b, uint32_t r, struct ptx_format f)
+{
+    double x = ptx_widen(a, f), y = ptx_widen(b, f);
+    return x != x || y != y ? 0x7fff : r;
+}
+
+static uint32_t least(uint32_t a, uint32_t b, struct ptx_format f)
+{
+    return ptx_narrow(min_f64(ptx_widen(a, f), ptx_widen(b, f)), f, PTX_RN, false);
+}
+
+static uint32_t most(uint32_t a, uint32_t b, struct ptx_format f)
+{
+    return ptx_narrow(max_f64(ptx_widen(a, f), ptx_widen(b, f)), f, PTX_RN, false);
+}
+
+static uint32_t saturate(uint32_t a, struct ptx_format f)
+{
+    double x = ptx_widen(a, f);
+    return ptx_narrow(x > 0 ? (x < 1 ? x : 1) : 0, f, PTX_RN, false);
+}
+
+static uint32_t rectify(uint32_t a, struct ptx_format f)
+{
+    double x = ptx_widen(a, f);
+    return x != x ? 0x7fff : x > 0 ? a : 0;
+}
+
+#define FAMILY(suffix)                                                                                                 \
+    BOTH(add, suffix, NARROW(add_odd(WIDE(a), WIDE(b))))                                                               \
+    BOTH(sub, suffix, NARROW(add_odd(WIDE(a), -WIDE(b))))                                                              \
+    BOTH(mul, suffix, NARROW(WIDE(a) * WIDE(b)))                                                                       \
+    BOTH(fma, suffix, NARROW(add_odd(WIDE(a) * WIDE(b), WIDE(c))))                                                     \
+    BOTH(neg, suffix, a ^ 0x8000)                                                                                      \
+    BOTH(abs, suffix, a & 0x7fff)                                                                                      \
+    BOTH(min, suffix, least(a, b, FORMAT))                                                                             \
+    BOTH(max, suffix, most(a, b, FORMAT))                                                                              \
+    BOTH(minnan, suffix, nan_half(a, b, least(a, b, FORMAT), FORMAT))                                                  \
+    BOTH(maxnan, suffix, nan_half(a, b, most(a, b, FORMAT), FORMAT))                                                   \
+    BOTH(ex2, suffix, NARROW(exp2(WIDE(a))))                                                                           \
+    BOTH(tanh, suffix, NARROW(tanh(WIDE(a))))                                                                          \
+    BOTH(sat, suffix, saturate(a, FORMAT))                                                                             \
+    BOTH(relu, suffix, rectify(a, FORMAT))
+
+#define FORMAT ptx_f16
+FAMILY(f16)
+#undef FORMAT
+#define FORMAT ptx_bf16
+FAMILY(bf16)
+#undef FORMAT
+
+// Subnormals to zero of the same sign.
+BOTH(ftz, f16, a & 0x7c00 ? a : a & 0x8000)
+
+// Numbers of the comparisons as decode_alu.c lists them.
+static bool holds(unsigned which, double a, double b)
+{
+    bool unordered = a != a || b != b;
+    switch (which) {
+    case 0:
+        return a == b;
+    case 1:
+        return !unordered && a != b;
+    case 2:
+    case 6:
+        return a < b;
+    case 3:
+    case 7:
+        return a <= b;
+    case 4:
+    case 8:
+        return a > b;
+    case 5:
+    case 9:
+        return a >= b;
+    case 10:
+        return unordered || a == b;
+    case 11:
+        return unordered || a != b;
+    case 12:
+        return unordered || a < b;
+    case 13:
+        return unordered || a <= b;
+    case 14:
+        return unordered || a > b;
+    case 15:
+        return unordered || a >= b;
+    case 16:
+        return !unordered;
+    default:
+        return unordered;
+    }
+}
+
+static void set_pair(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, struct ptx_format f, uint32_t one)
+{
+    bool real = o->sub >> 8;
+    ACTIVE(i)
+    {
+        uint32_t a = ptx_u32(w, o->r[1])[i], b = ptx_u32(w, o->r[2])[i], r = 0;
+        for (int k = 0; k < 32; k += 16)
+            if (holds(o->sub & 255, ptx_widen(a >> k & 0xffff, f), ptx_widen(b >> k & 0xffff, f)))
+                r |= (real ? one : 0xffff) << k;
+        ptx_u32(w, o->r[0])[i] = r;
+    }
+}
+static void set_f16x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    set_pair(w, o, mask, ptx_f16, 0x3c00);
+}
+static void set_bf16x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    set_pair(w, o, mask, ptx_bf16, 0x3f80);
+}
+
+#define E(name) {#name, name},
+#define E2(name, suffix) {#name "_" #suffix, name##_##suffix}, {#name "_" #suffix "x2", name##_##suffix##x2},
+#define ENTRIES(suffix)                                                                                                \
+    E2(add, suffix)                                                                                                    \
+    E2(sub, suffix) E2(mul, suffix) E2(fma, suffix) E2(neg, suffix) E2(abs, suffix) E2(min, suffix) E2(max, suffix)    \
+        E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix) E2(sat, suffix) E2(relu, suffix)
+const struct ptx_handler_entry ptx_half_handlers[] = {
+    ENTRIES(f16) ENTRIES(bf16) E2(ftz, f16) E(set_f16x2) E(set_bf16x2){NULL, NULL},
+};

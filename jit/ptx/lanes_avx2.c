@@ -1,0 +1,15 @@
+// The handlers of lanes.inc for AVX2 and FMA.
+#include "jit/ptx/lanes.h"
+#include "jit/ptx/memory.h"
+#include "jit/ptx/numbers.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#if defined(__x86_64__)
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
+#endif
+#pragma GCC optimize("O3", "no-strict-aliasing", "no-trapping-math", "no-math-errno", "fp-contract=off")
+
+#define ISA(name) name##_avx2
+#include "jit/ptx/lanes.inc"

@@ -1,0 +1,175 @@
+// From virtual registers to places in the frame, and what a kernel needs in all.
+#include "base/memory.h"
+#include "jit/ptx/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAME_HEADER = 64 }; // offset 0 means "none"
+
+static uint32_t *place_registers(struct ptx_decoder *d, struct ptx_program *p)
+{
+    struct ptx_func *f = d->func;
+    uint32_t *offset = kb_alloc((f->reg_count + 1) * sizeof *offset);
+    bool *used = kb_alloc(f->reg_count + 1);
+    size_t at = FRAME_HEADER;
+    for (uint32_t i = 0; i < d->const_count; i++) {
+        offset[d->consts[i].reg] = (uint32_t)at;
+        at += d->consts[i].wide ? 256 : 128;
+    }
+    p->const_bytes = at - FRAME_HEADER;
+    for (uint32_t i = 0; i < d->op_count; i++) {
+        const struct ptx_op *o = &d->ops[i];
+        for (unsigned k = 0; k < o->operand_count; k++)
+            used[k < 4 ? o->r[k] : o->more[k - 4]] = true;
+        if (o->guard)
+            used[o->guard - 1] = true;
+    }
+    for (uint32_t i = 0; i < d->block_count; i++) {
+        const struct ptx_block *b = &d->blocks[i];
+        uint32_t regs[] = {b->member, b->pred, b->bar_number, b->bar_count, b->bar_pred, b->bar_result, b->callee};
+        for (size_t k = 0; k < KB_COUNT(regs); k++)
+            if (regs[k])
+                used[regs[k] - 1] = true;
+    }
+    for (int pass = 0; pass < 2; pass++) // predicates behind all the vectors
+        for (uint32_t r = 0; r < f->reg_count; r++) {
+            if (!used[r] || offset[r] || (f->reg_bits[r] == 1) != (pass == 1))
+                continue;
+            offset[r] = (uint32_t)at;
+            at += pass ? sizeof(uint32_t) : f->reg_bits[r] > 32 ? 256 : 128;
+        }
+    p->frame_bytes = at;
+    free(used);
+    return offset;
+}
+
+static void set_block_offsets(struct ptx_block *b, const uint32_t *offset)
+{
+    uint32_t *regs[] = {&b->member, &b->pred, &b->bar_number, &b->bar_count, &b->bar_pred, &b->bar_result, &b->callee};
+    for (size_t k = 0; k < KB_COUNT(regs); k++)
+        *regs[k] = *regs[k] ? offset[*regs[k] - 1] : 0;
+}
+
+void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
+{
+    struct ptx_arena *arena = &d->module->arena;
+    uint32_t *offset = place_registers(d, p);
+    for (uint32_t i = 0; i < d->op_count; i++) {
+        struct ptx_op *o = &d->ops[i];
+        for (unsigned k = 0; k < o->operand_count; k++) {
+            uint32_t *r = k < 4 ? &o->r[k] : &o->more[k - 4];
+            *r = offset[*r];
+        }
+        o->guard = o->guard ? offset[o->guard - 1] : 0;
+    }
+    for (uint32_t i = 0; i < d->block_count; i++)
+        set_block_offsets(&d->blocks[i], offset);
+    p->op_count = d->op_count;
+    p->ops = ptx_arena_alloc(arena, (d->op_count + 1) * sizeof *p->ops);
+    if (d->op_count)
+        memcpy(p->ops, d->ops, d->op_count * sizeof *p->ops);
+    p->ops[d->op_count].name = "the end"; // a block without operations points here at most
+    p->block_count = d->block_count;
+    p->blocks = ptx_arena_alloc(arena, d->block_count * sizeof *p->blocks);
+    memcpy(p->blocks, d->blocks, d->block_count * sizeof *p->blocks);
+    p->const_count = d->const_count;
+    p->consts = ptx_arena_alloc(arena, (d->const_count + 1) * sizeof *p->consts);
+    for (uint32_t i = 0; i < d->const_count; i++) {
+        p->consts[i] = d->consts[i];
+        p->consts[i].reg = offset[d->consts[i].reg];
+    }
+    p->calls_indirect = d->calls_indirect;
+    free(offset);
+}
+
+// Walks the functions that f may call. visit returns false to stop.
+struct walk {
+    const struct ptx_module *module;
+    const struct ptx_func *seen[512];
+    int count;
+};
+
+static bool was_seen(const struct walk *w, const struct ptx_func *f)
+{
+    for (int i = 0; i < w->count; i++)
+        if (w->seen[i] == f)
+            return true;
+    return w->count == (int)KB_COUNT(w->seen);
+}
+
+static void walk_calls(struct walk *w, const struct ptx_func *f)
+{
+    if (was_seen(w, f))
+        return;
+    w->seen[w->count++] = f;
+    for (uint32_t i = 0; i < f->inst_count; i++)
+        for (int k = 0; k < f->insts[i].operand_count; k++) {
+            const struct ptx_operand *o = &f->insts[i].operands[k];
+            if (o->kind == PTX_SYMBOL && o->func && !o->func->is_extern)
+                walk_calls(w, o->func);
+        }
+    if (f->program && f->program->calls_indirect)
+        for (const struct ptx_func *g = w->module->funcs; g; g = g->next)
+            if (!g->is_entry && !g->is_extern)
+                walk_calls(w, g);
+}
+
+const struct kb_error *ptx_refusal(const struct ptx_module *m, const struct ptx_func *f)
+{
+    struct walk w = {.module = m};
+    walk_calls(&w, f);
+    for (int i = 0; i < w.count; i++)
+        if (!w.seen[i]->program)
+            return &w.seen[i]->refused;
+    return NULL;
+}
+
+static bool uses_operand(const struct ptx_operand *o, const struct ptx_var *v)
+{
+    if (o->var == v)
+        return true;
+    for (int i = 0; i < o->item_count; i++)
+        if (uses_operand(&o->items[i], v))
+            return true;
+    return false;
+}
+
+bool ptx_uses_var(const struct ptx_module *m, const struct ptx_func *f, const struct ptx_var *v)
+{
+    struct walk w = {.module = m};
+    walk_calls(&w, f);
+    for (int c = 0; c < w.count; c++) {
+        for (const struct ptx_var *l = w.seen[c]->locals; l; l = l->next)
+            if (l == v)
+                return true;
+        for (uint32_t i = 0; i < w.seen[c]->inst_count; i++)
+            for (int k = 0; k < w.seen[c]->insts[i].operand_count; k++)
+                if (uses_operand(&w.seen[c]->insts[i].operands[k], v))
+                    return true;
+    }
+    return false;
+}
+
+// The deepest sum of frames, or of one frame of each function if calls form a circle or are indirect.
+static size_t deepest(const struct ptx_func *f, int depth, bool *recursive)
+{
+    size_t own = f->program ? (f->program->local_bytes + 15u) & ~(size_t)15 : 0, most = 0;
+    if (depth > 32 || (f->program && f->program->calls_indirect)) {
+        *recursive = true;
+        return own;
+    }
+    for (uint32_t i = 0; f->program && i < f->program->block_count && !*recursive; i++) {
+        const struct ptx_block *b = &f->program->blocks[i];
+        size_t below = b->call && b->call->func ? deepest(b->call->func, depth + 1, recursive) : 0;
+        most = below > most ? below : most;
+    }
+    return own + most;
+}
+
+size_t ptx_stack_bytes(const struct ptx_module *m, const struct ptx_func *f, bool *recursive)
+{
+    (void)m;
+    *recursive = false;
+    return deepest(f, 0, recursive);
+}

@@ -1,0 +1,192 @@
+// The state of a launch while it runs: threads of the host, resident blocks, warps, and where lanes went apart.
+#ifndef KB_JIT_PTX_RUN_H
+#define KB_JIT_PTX_RUN_H
+#include "jit/device.h"
+#include "jit/ptx/program.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { PTX_LANES = 32, PTX_BARRIERS = 16 };
+
+// Generic addresses: global ones are host addresses; the others carry the space in bits 60 and up.
+#define PTX_TAG_SHARED (1ull << 60)
+#define PTX_TAG_LOCAL (2ull << 60)
+#define PTX_TAG_PARAM (3ull << 60)
+#define PTX_TAG(address) ((address) >> 60)
+
+struct ptx_allocation {
+    uint64_t low, high;             // what a kernel may touch
+    uint64_t outer_low, outer_high; // with guard zones
+    char name[64];
+    enum kb_dtype dtype;
+    uint32_t element_bytes;
+    int ndim;
+    int64_t shape[KB_MAX_DIMS];
+    bool variable;    // a variable of the module
+    bool read_only;   // .const
+    void *memory;     // what to free
+    uint8_t *written; // check "full", outputs: one bit a byte; NULL otherwise
+};
+
+struct ptx_space_table { // sorted by address
+    struct ptx_allocation **items;
+    uint32_t count, cap;
+};
+
+struct ptx_op_count {   // of one operation on one host thread
+    uint64_t lanes_off; // lanes that its guard kept out
+    uint64_t warps_off; // times it did not run at all
+    uint64_t sectors, conflicts, requests;
+    uint64_t low, high; // the range that was last seen to be in bounds
+};
+struct ptx_block_count {
+    uint64_t warps, lanes, divergent;
+};
+
+struct ptx_report {
+    char kind[32];
+    char text[768];
+    int line;
+    char file[128];
+    uint64_t count;
+};
+enum { PTX_MAX_REPORTS = 64 };
+
+struct ptx_frame {
+    struct ptx_frame *parent, *next_free;
+    char *R;
+    const struct ptx_program *program;
+    uint32_t local_base, return_block, depth, users;
+    const struct ptx_call *call;
+};
+
+enum ptx_wait { PTX_RUNS, PTX_WAITS_BARRIER, PTX_WAITS_LANES };
+struct ptx_split { // lanes of a warp that stand at the same place
+    struct ptx_frame *frame;
+    uint32_t block, mask;
+    uint32_t barrier;
+    uint32_t seen; // when it was chosen last
+    uint8_t wait, resumed;
+};
+
+struct ptx_warp {
+    char *R; // registers of the current frame
+    struct ptx_cta *cta;
+    struct ptx_thread *thread;
+    const struct ptx_program *program;
+    uint32_t index, lanes, live; // lanes: those that exist
+    uint32_t current, split_count;
+    uint32_t turns;
+    uint64_t steps; // instructions run
+    uint32_t spin;  // weight of strong accesses since the last turn
+    bool yield, shuffle_noted;
+    struct ptx_split split[PTX_LANES];
+    char *local;
+    uint32_t local_bytes;
+    uint32_t tid[3][PTX_LANES];
+    struct ptx_async *async; // cp.async groups
+};
+
+struct ptx_barrier {
+    uint32_t arrived, expected; // expected 0: all living threads
+    uint32_t any, all, count;
+    bool used;
+};
+
+struct ptx_cta {
+    struct ptx_cta *next;
+    uint32_t ctaid[3];
+    uint64_t number;
+    uint32_t warp_count, live_threads, live_warps;
+    char *shared;
+    struct ptx_barrier barrier[PTX_BARRIERS];
+    struct ptx_warp *warps;
+    struct ptx_shadow *shadow;
+    uint32_t phase; // barriers passed
+};
+
+struct ptx_thread { // one thread of the host
+    struct ptx_launch *launch;
+    pthread_t id;
+    struct ptx_op_count *ops;
+    struct ptx_block_count *blocks;
+    uint64_t barriers, atomics;
+    struct ptx_cta *free_ctas;
+    struct ptx_frame *free_frames;
+    uint64_t since_end;      // instructions since a block ended
+    bool stop;               // a fault was recorded, or another thread wants the end
+    const struct ptx_op *op; // the one that runs, for texts
+};
+
+enum ptx_check { PTX_CHECK_OFF, PTX_CHECK_BOUNDS, PTX_CHECK_FULL };
+
+struct ptx_shared_range {
+    uint32_t low, high;
+    const char *name;
+    uint32_t element_bytes;
+};
+
+struct ptx_launch {
+    struct ptx_module *module;
+    struct ptx_func *func;
+    const struct ptx_space_table *space;
+    enum ptx_check check;
+    uint32_t grid[3], block[3];
+    uint32_t threads, warps; // of a block
+    uint64_t ctas;
+    uint32_t dynamic_shared, shared_end; // shared_end: bytes to reserve
+    uint32_t dynamic_at, static_shared;
+    struct ptx_shared_range *ranges;
+    int range_count;
+    const uint8_t *params;
+    size_t param_bytes;
+    bool cooperative;
+    uint64_t seed, budget;
+    _Atomic uint64_t next_cta;
+    atomic_bool stop;
+    pthread_mutex_t lock; // of what follows
+    bool failed;
+    struct kb_error fault;
+    int fault_code;
+    const char *fault_name;
+    struct ptx_place fault_place;
+    struct ptx_report *reports;
+    int report_count;
+    uint64_t reports_cut;
+    struct ptx_heap *heap;
+    struct ptx_output *output; // of printf
+    uint64_t workspace;        // %envreg1/2
+    int sm_count;
+    uint32_t local_bytes;
+    uint64_t start_ns;
+};
+
+// The table of handlers of the best instruction set of this host; NULL for an unknown key.
+ptx_handler *ptx_find_handler(const char *key);
+const char *ptx_isa_name(void);
+
+// Runs the launch to its end on this and further host threads and adds their counts to ops[] and blocks[].
+int ptx_run(struct ptx_launch *, struct ptx_thread *total);
+
+// Faults: the first one of a launch is kept and everything stops. lane -1: the warp as a whole.
+void ptx_fault(struct ptx_warp *, const struct ptx_op *, int lane, const char *name, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+// A finding that does not stop the kernel; the same text at the same line is counted, not repeated.
+void ptx_note(struct ptx_warp *, uint32_t loc, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static inline uint32_t *ptx_u32(const struct ptx_warp *w, uint32_t offset)
+{
+    return (uint32_t *)(w->R + offset);
+}
+static inline uint64_t *ptx_u64(const struct ptx_warp *w, uint32_t offset)
+{
+    return (uint64_t *)(w->R + offset);
+}
+static inline uint32_t ptx_operand(const struct ptx_op *o, unsigned i)
+{
+    return i < 4 ? o->r[i] : o->more[i - 4];
+}
+
+#endif

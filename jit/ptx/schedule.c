@@ -1,0 +1,352 @@
+// Blocks over host threads. A block normally runs to its end before the next one starts. One that does not end within
+// its quantum is set aside, so that what it waits for can run: further blocks become resident and all take turns.
+#include "base/memory.h"
+#include "jit/ptx/async.h"
+#include "jit/ptx/warp.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_QUANTUM = 1 << 22, QUANTUM = 1 << 15, SLICE = 1 << 15, MAX_RESIDENT = 1024, MAX_THREADS = 256 };
+
+static void vfault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char *name, const char *text)
+{
+    struct ptx_launch *l = w->thread->launch;
+    const struct ptx_cta *c = w->cta;
+    int i = lane < 0 ? 0 : lane;
+    static const struct {
+        const char *name, *remedy;
+        int code;
+    } table[] = {
+        {"CUDA_ERROR_ILLEGAL_ADDRESS", "guard the index, or check the size that the launch passes", 700},
+        {"CUDA_ERROR_MISALIGNED_ADDRESS", "align the pointer to the width of the access", 716},
+        {"CUDA_ERROR_ASSERT", "", 710},
+        {"CUDA_ERROR_LAUNCH_TIMEOUT", "make sure that every thread the others wait for gets there", 702},
+        {"CUDA_ERROR_LAUNCH_FAILED", "", 719},
+        {"CUDA_ERROR_ILLEGAL_INSTRUCTION", "", 715},
+    };
+    pthread_mutex_lock(&l->lock);
+    if (!l->failed) {
+        l->failed = true;
+        l->fault_name = name;
+        const char *remedy = "";
+        for (size_t k = 0; k < KB_COUNT(table); k++)
+            if (!strcmp(table[k].name, name)) {
+                l->fault_code = table[k].code;
+                remedy = table[k].remedy;
+            }
+        l->fault_place = ptx_place_of(l->module, o->loc);
+        char where[200];
+        snprintf(where, sizeof where, "%s %s", strcmp(name, "CUDA_ERROR_ASSERT") ? "at" : "found at",
+                 ptx_place_text(ptx_place_of(l->module, o->loc)));
+        kb_fail(&l->fault, l->func->name, remedy, "%s, by thread (%u,%u,%u) of block (%u,%u,%u), %s", text,
+                w->tid[0][i], w->tid[1][i], w->tid[2][i], c->ctaid[0], c->ctaid[1], c->ctaid[2], where);
+    }
+    pthread_mutex_unlock(&l->lock);
+    atomic_store(&l->stop, true);
+    w->thread->stop = true;
+}
+
+void ptx_fault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char *name, const char *format, ...)
+{
+    if (w->thread->stop)
+        return;
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    vfault(w, o, lane, name, text);
+}
+
+void ptx_note(struct ptx_warp *w, uint32_t loc, const char *kind, const char *format, ...)
+{
+    struct ptx_launch *l = w->thread->launch;
+    struct ptx_report r = {.count = 1};
+    snprintf(r.kind, sizeof r.kind, "%s", kind);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(r.text, sizeof r.text, format, list);
+    va_end(list);
+    struct ptx_place place = ptx_place_of(l->module, loc);
+    r.line = place.line;
+    snprintf(r.file, sizeof r.file, "%s", place.file);
+    pthread_mutex_lock(&l->lock);
+    int i = 0;
+    while (i < l->report_count &&
+           (strcmp(l->reports[i].kind, r.kind) || l->reports[i].line != r.line || strcmp(l->reports[i].file, r.file)))
+        i++;
+    if (i < l->report_count)
+        l->reports[i].count++;
+    else if (i < PTX_MAX_REPORTS)
+        l->reports[l->report_count++] = r;
+    else
+        l->reports_cut++;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static struct ptx_cta *new_cta(struct ptx_thread *t)
+{
+    struct ptx_launch *l = t->launch;
+    struct ptx_cta *c = kb_alloc(sizeof *c);
+    c->warp_count = l->warps;
+    c->warps = kb_alloc(l->warps * sizeof *c->warps);
+    c->shared = aligned_alloc(1024, (l->shared_end + 1023) & ~(size_t)1023);
+    if (!c->shared)
+        abort();
+    for (uint32_t i = 0; i < l->warps; i++) {
+        struct ptx_warp *w = &c->warps[i];
+        w->cta = c;
+        w->thread = t;
+        w->index = i;
+        w->local_bytes = l->local_bytes;
+        if (l->local_bytes)
+            w->local = kb_alloc((size_t)l->local_bytes * PTX_LANES);
+        uint32_t left = l->threads - i * PTX_LANES;
+        w->lanes = left >= PTX_LANES ? 0xffffffffu : (1u << left) - 1;
+        for (uint32_t lane = 0; lane < PTX_LANES; lane++) {
+            uint32_t n = i * PTX_LANES + lane;
+            w->tid[0][lane] = n % l->block[0];
+            w->tid[1][lane] = n / l->block[0] % l->block[1];
+            w->tid[2][lane] = n / l->block[0] / l->block[1];
+        }
+    }
+    return c;
+}
+
+static void free_cta(struct ptx_cta *c)
+{
+    for (uint32_t i = 0; i < c->warp_count; i++) {
+        ptx_async_free(c->warps[i].async);
+        free(c->warps[i].local);
+    }
+    ptx_shadow_free(c->shadow);
+    free(c->warps);
+    free(c->shared);
+    free(c);
+}
+
+// Position of the n-th block to start: 1:1 over 0 .. ctas-1, the identity for seed 0.
+static uint64_t start_order(const struct ptx_launch *l, uint64_t n)
+{
+    if (!l->seed || l->ctas < 2)
+        return n;
+    uint64_t step = (l->seed % (l->ctas - 1)) + 1;
+    for (;; step = step % l->ctas + 1) {
+        uint64_t a = step, b = l->ctas;
+        while (b) {
+            uint64_t r = a % b;
+            a = b;
+            b = r;
+        }
+        if (a == 1)
+            break;
+    }
+    return (uint64_t)(((unsigned __int128)n * step + l->seed / 7) % l->ctas);
+}
+
+static struct ptx_cta *start_cta(struct ptx_thread *t, uint64_t number)
+{
+    struct ptx_launch *l = t->launch;
+    struct ptx_cta *c = t->free_ctas;
+    if (c)
+        t->free_ctas = c->next;
+    else
+        c = new_cta(t);
+    c->next = NULL;
+    c->number = number;
+    c->ctaid[0] = (uint32_t)(number % l->grid[0]);
+    c->ctaid[1] = (uint32_t)(number / l->grid[0] % l->grid[1]);
+    c->ctaid[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
+    c->live_threads = l->threads;
+    c->live_warps = l->warps;
+    c->phase = 0;
+    memset(c->barrier, 0, sizeof c->barrier);
+    memset(c->shared, 0xff, l->shared_end); // NaN in every floating type
+    ptx_shadow_reset(c);
+    for (uint32_t i = 0; i < l->warps; i++) {
+        ptx_async_reset(&c->warps[i]);
+        ptx_start_warp(&c->warps[i], l->func->program);
+    }
+    return c;
+}
+
+// A launch that stopped leaves groups of lanes behind; their frames go back.
+static void end_cta(struct ptx_thread *t, struct ptx_cta *c)
+{
+    for (uint32_t i = 0; i < c->warp_count; i++) {
+        struct ptx_warp *w = &c->warps[i];
+        while (w->split_count)
+            ptx_drop_frame(t, w->split[--w->split_count].frame);
+    }
+    c->next = t->free_ctas;
+    t->free_ctas = c;
+    t->since_end = 0;
+}
+
+// True when the block has ended.
+static bool run_cta(struct ptx_thread *t, struct ptx_cta *c, int64_t quantum)
+{
+    while (quantum > 0) {
+        bool moved = false;
+        for (uint32_t i = 0; i < c->warp_count; i++) {
+            struct ptx_warp *w = &c->warps[i];
+            if (!w->split_count)
+                continue;
+            uint64_t before = w->steps;
+            int64_t slice = quantum < SLICE ? quantum : SLICE;
+            enum ptx_warp_state state = ptx_run_warp(w, slice);
+            if (t->stop)
+                return true;
+            uint64_t spent = w->steps - before;
+            t->since_end += spent;
+            quantum -= (int64_t)spent;
+            if (w->yield || state == PTX_WARP_READY)
+                quantum -= SLICE / 8;
+            moved |= spent != 0 || state != PTX_WARP_BLOCKED;
+        }
+        if (!c->live_warps)
+            return true;
+        if (!moved) {
+            ptx_report_deadlock(c);
+            return true;
+        }
+        if (atomic_load_explicit(&t->launch->stop, memory_order_relaxed)) {
+            t->stop = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_progress(struct ptx_thread *t, struct ptx_cta *c)
+{
+    if (t->since_end / 16 <= t->launch->budget)
+        return;
+    struct ptx_warp *w = &c->warps[0];
+    for (uint32_t i = 0; i < c->warp_count && !w->split_count; i++)
+        w = &c->warps[i];
+    const struct ptx_program *p = w->split[0].frame->program;
+    const struct ptx_block *b = &p->blocks[w->split[0].block];
+    ptx_fault(w, &p->ops[b->first], __builtin_ctz(w->split[0].mask), "CUDA_ERROR_LAUNCH_TIMEOUT",
+              "no block ended within %llu instructions", (unsigned long long)t->since_end);
+}
+
+// Blocks that all take turns; a ring in order of their start.
+static void run_thread(struct ptx_thread *t)
+{
+    struct ptx_launch *l = t->launch;
+    struct ptx_cta *first = NULL, **tail = &first;
+    uint32_t resident = 0;
+    bool more = true, turns = l->cooperative;
+    while (!t->stop) {
+        bool want = !resident || l->cooperative || (turns && resident < MAX_RESIDENT);
+        uint64_t n = more && want ? atomic_fetch_add(&l->next_cta, 1) : l->ctas;
+        if (more && want && n >= l->ctas)
+            more = false;
+        struct ptx_cta *c;
+        if (n < l->ctas) {
+            c = start_cta(t, start_order(l, n));
+            resident++;
+        } else if (first) {
+            c = first;
+            first = c->next;
+            tail = first ? tail : &first;
+        } else {
+            break;
+        }
+        if (run_cta(t, c, turns ? QUANTUM : FIRST_QUANTUM)) {
+            end_cta(t, c);
+            resident--;
+            continue;
+        }
+        turns = true;
+        c->next = NULL;
+        *tail = c;
+        tail = &c->next;
+        check_progress(t, c);
+    }
+    while (first) {
+        struct ptx_cta *next = first->next;
+        end_cta(t, first);
+        first = next;
+    }
+}
+
+static void *thread_main(void *argument)
+{
+    run_thread(argument);
+    return NULL;
+}
+
+static void free_thread(struct ptx_thread *t)
+{
+    while (t->free_ctas) {
+        struct ptx_cta *next = t->free_ctas->next;
+        free_cta(t->free_ctas);
+        t->free_ctas = next;
+    }
+    while (t->free_frames) {
+        struct ptx_frame *next = t->free_frames->next_free;
+        free(t->free_frames->R);
+        free(t->free_frames);
+        t->free_frames = next;
+    }
+    free(t->ops);
+    free(t->blocks);
+}
+
+static void add_counts(struct ptx_thread *total, const struct ptx_thread *t)
+{
+    const struct ptx_module *m = t->launch->module;
+    for (uint32_t i = 0; i < m->op_ids; i++) {
+        total->ops[i].lanes_off += t->ops[i].lanes_off;
+        total->ops[i].warps_off += t->ops[i].warps_off;
+        total->ops[i].sectors += t->ops[i].sectors;
+        total->ops[i].conflicts += t->ops[i].conflicts;
+        total->ops[i].requests += t->ops[i].requests;
+    }
+    for (uint32_t i = 0; i < m->block_ids; i++) {
+        total->blocks[i].warps += t->blocks[i].warps;
+        total->blocks[i].lanes += t->blocks[i].lanes;
+        total->blocks[i].divergent += t->blocks[i].divergent;
+    }
+    total->barriers += t->barriers;
+    total->atomics += t->atomics;
+}
+
+static uint64_t thread_count(const struct ptx_launch *l)
+{
+    const char *given = getenv("KB_PTX_THREADS");
+    long cores = given ? atol(given) : sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t n = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (uint64_t)cores;
+    if (l->check == PTX_CHECK_FULL) // so that a full check is reproducible
+        n = 1;
+    return n > l->ctas ? l->ctas : n;
+}
+
+int ptx_run(struct ptx_launch *l, struct ptx_thread *total)
+{
+    uint64_t n = thread_count(l), started = 1;
+    struct ptx_thread *threads = kb_alloc(n * sizeof *threads);
+    for (uint64_t i = 0; i < n; i++) {
+        threads[i].launch = l;
+        threads[i].ops = kb_alloc((l->module->op_ids + 1) * sizeof *threads[i].ops);
+        threads[i].blocks = kb_alloc((l->module->block_ids + 1) * sizeof *threads[i].blocks);
+    }
+    for (uint64_t i = 1; i < n; i++, started++)
+        if (pthread_create(&threads[i].id, NULL, thread_main, &threads[i]))
+            break; // the others do its share
+    run_thread(&threads[0]);
+    for (uint64_t i = 1; i < started; i++)
+        pthread_join(threads[i].id, NULL);
+    for (uint64_t i = 0; i < n; i++) {
+        add_counts(total, &threads[i]);
+        free_thread(&threads[i]);
+    }
+    free(threads);
+    return l->failed ? -1 : 0;
+}

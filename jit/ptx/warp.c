@@ -1,0 +1,416 @@
+// Reconvergence: lanes that stand at the same block of the same call run together; of several groups the one deepest in
+// calls and then with the lowest block goes first, since the blocks are in the order of the text and groups meet behind
+// a branch that way. So that a group spinning on a lock cannot starve the one that holds it, groups take turns for
+// FAIR_TURNS out of every FAIR_PERIOD steps.
+#include "jit/ptx/warp.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAIR_PERIOD = 512, FAIR_TURNS = 64, STRONG_WEIGHT = 500 };
+
+struct ptx_frame *ptx_new_frame(struct ptx_thread *t, const struct ptx_program *p)
+{
+    for (struct ptx_frame **at = &t->free_frames; *at; at = &(*at)->next_free)
+        if ((*at)->program == p) {
+            struct ptx_frame *f = *at;
+            *at = f->next_free;
+            f->next_free = NULL;
+            if (t->launch->check == PTX_CHECK_FULL)
+                memset(f->R + 64 + p->const_bytes, 0, p->frame_bytes - 64 - p->const_bytes);
+            return f;
+        }
+    struct ptx_frame *f = kb_alloc(sizeof *f);
+    f->program = p;
+    size_t bytes = (p->frame_bytes + 63) & ~(size_t)63;
+    f->R = aligned_alloc(64, bytes);
+    if (!f->R)
+        abort();
+    memset(f->R, 0, bytes);
+    for (uint32_t i = 0; i < p->const_count; i++) {
+        const struct ptx_const *c = &p->consts[i];
+        for (int lane = 0; lane < PTX_LANES; lane++)
+            if (c->wide)
+                ((uint64_t *)(f->R + c->reg))[lane] = c->bits;
+            else
+                ((uint32_t *)(f->R + c->reg))[lane] = (uint32_t)c->bits;
+    }
+    return f;
+}
+
+void ptx_drop_frame(struct ptx_thread *t, struct ptx_frame *f)
+{
+    while (f && --f->users == 0) {
+        struct ptx_frame *parent = f->parent;
+        f->parent = NULL;
+        f->next_free = t->free_frames;
+        t->free_frames = f;
+        f = parent;
+    }
+}
+
+void ptx_start_warp(struct ptx_warp *w, const struct ptx_program *p)
+{
+    struct ptx_frame *f = ptx_new_frame(w->thread, p);
+    f->users = 1;
+    f->depth = 0;
+    f->local_base = 0;
+    f->parent = NULL;
+    f->call = NULL;
+    w->live = w->lanes;
+    w->split_count = 1;
+    w->current = 0;
+    w->turns = 0;
+    w->steps = 0;
+    w->yield = false;
+    w->split[0] = (struct ptx_split){.frame = f, .mask = w->lanes};
+}
+
+static void remove_split(struct ptx_warp *w, uint32_t i)
+{
+    ptx_drop_frame(w->thread, w->split[i].frame);
+    w->split[i] = w->split[--w->split_count];
+}
+
+static void merge_splits(struct ptx_warp *w)
+{
+    for (uint32_t i = 0; i < w->split_count; i++)
+        for (uint32_t j = i + 1; j < w->split_count; j++) {
+            struct ptx_split *a = &w->split[i], *b = &w->split[j];
+            if (a->block != b->block || a->frame != b->frame || a->wait == PTX_WAITS_BARRIER ||
+                b->wait == PTX_WAITS_BARRIER || a->resumed != b->resumed)
+                continue;
+            a->mask |= b->mask;
+            a->wait = PTX_RUNS;
+            remove_split(w, j--);
+        }
+}
+
+// False if every group waits.
+static bool choose_split(struct ptx_warp *w)
+{
+    struct ptx_split *best = NULL;
+    uint32_t turn = ++w->turns;
+    bool fair = turn % FAIR_PERIOD >= FAIR_PERIOD - FAIR_TURNS;
+    for (uint32_t i = 0; i < w->split_count; i++) {
+        struct ptx_split *s = &w->split[i];
+        if (s->wait != PTX_RUNS)
+            continue;
+        bool better = !best;
+        if (best && fair)
+            better = s->seen < best->seen;
+        else if (best)
+            better =
+                s->frame->depth != best->frame->depth ? s->frame->depth > best->frame->depth : s->block < best->block;
+        best = better ? s : best;
+    }
+    if (!best)
+        return false;
+    best->seen = turn;
+    w->current = (uint32_t)(best - w->split);
+    return true;
+}
+
+static uint32_t member_mask(const struct ptx_split *s, const struct ptx_block *b)
+{
+    return ((const uint32_t *)(s->frame->R + b->member))[__builtin_ctz(s->mask)];
+}
+
+// True if the group may run its block's first operation, which needs all lanes of its member mask.
+static bool lanes_met(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b)
+{
+    if (s->resumed) {
+        s->resumed = 0;
+        return true;
+    }
+    uint32_t need = member_mask(s, b);
+    if (s->mask & ~need) {
+        ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(s->mask & ~need), "CUDA_ERROR_LAUNCH_FAILED",
+                  "%s is run by a lane that its member mask 0x%08x does not hold", w->program->ops[b->first].name,
+                  need);
+        return false;
+    }
+    return (need & w->live & ~s->mask) == 0;
+}
+
+// All groups wait. __syncwarp may be reached at different lines; lanes that left the kernel are waited for no more.
+static bool wake_lanes(struct ptx_warp *w)
+{
+    bool woken = false;
+    for (uint32_t i = 0; i < w->split_count; i++) {
+        struct ptx_split *s = &w->split[i];
+        if (s->wait != PTX_WAITS_LANES)
+            continue;
+        const struct ptx_block *b = &s->frame->program->blocks[s->block];
+        uint32_t need = member_mask(s, b) & w->live, have = s->mask;
+        for (uint32_t j = 0; j < w->split_count && b->sync == PTX_SYNC_WARP_BARRIER; j++) {
+            const struct ptx_split *other = &w->split[j];
+            const struct ptx_block *c = &other->frame->program->blocks[other->block];
+            if (other->wait == PTX_WAITS_LANES && c->sync == PTX_SYNC_WARP_BARRIER &&
+                member_mask(other, c) == member_mask(s, b))
+                have |= other->mask;
+        }
+        if (need & ~have)
+            continue;
+        for (uint32_t j = 0; j < w->split_count; j++) {
+            struct ptx_split *other = &w->split[j];
+            const struct ptx_block *c = &other->frame->program->blocks[other->block];
+            bool same = j == i || (b->sync == PTX_SYNC_WARP_BARRIER && other->wait == PTX_WAITS_LANES &&
+                                   c->sync == PTX_SYNC_WARP_BARRIER && member_mask(other, c) == member_mask(s, b));
+            if (same) {
+                other->wait = PTX_RUNS;
+                other->resumed = 1;
+                woken = true;
+            }
+        }
+    }
+    return woken;
+}
+
+static void run_ops(struct ptx_warp *w, const struct ptx_block *b, uint32_t mask)
+{
+    const struct ptx_op *o = w->program->ops + b->first, *end = o + b->count;
+    for (; o < end; o++) {
+        uint32_t m = mask;
+        if (o->guard) {
+            m &= *ptx_u32(w, o->guard) ^ o->guard_flip;
+            if (m != mask) {
+                struct ptx_op_count *c = &w->thread->ops[o->id];
+                c->lanes_off += (uint32_t)__builtin_popcount(mask & ~m);
+                if (!m) {
+                    c->warps_off++;
+                    continue;
+                }
+            }
+        }
+        o->run(w, o, m);
+    }
+}
+
+// The taken lanes go to `target`, the others to the next block.
+static void branch(struct ptx_warp *w, const struct ptx_block *b)
+{
+    struct ptx_split *s = &w->split[w->current];
+    uint32_t taken = b->pred ? (*ptx_u32(w, b->pred) ^ b->pred_flip) & s->mask : s->mask;
+    if (taken == s->mask) {
+        s->block = b->target;
+    } else if (!taken) {
+        s->block = b->index + 1;
+    } else {
+        w->thread->blocks[b->id].divergent++;
+        struct ptx_split *other = &w->split[w->split_count++];
+        *other = *s;
+        other->mask = taken;
+        other->block = b->target;
+        other->frame->users++;
+        s->mask &= ~taken;
+        s->block = b->index + 1;
+    }
+}
+
+static void indexed_branch(struct ptx_warp *w, const struct ptx_block *b)
+{
+    const uint32_t *index = ptx_u32(w, b->pred);
+    uint32_t rest = w->split[w->current].mask;
+    bool first = true;
+    while (rest) {
+        uint32_t value = index[__builtin_ctz(rest)], group = 0;
+        for (uint32_t m = rest; m; m &= m - 1)
+            group |= index[__builtin_ctz(m)] == value ? m & -m : 0;
+        if (value >= b->target_count) {
+            ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(rest), "CUDA_ERROR_LAUNCH_FAILED",
+                      "an indexed branch with index %u of %u targets", value, b->target_count);
+            return;
+        }
+        struct ptx_split *s = &w->split[w->current];
+        if (!first) {
+            w->thread->blocks[b->id].divergent++;
+            s->frame->users++;
+            w->split[w->split_count] = *s;
+            s = &w->split[w->split_count++];
+        }
+        s->mask = group;
+        s->block = b->targets[value];
+        rest &= ~group;
+        first = false;
+    }
+}
+
+static char *lane_local(struct ptx_warp *w, int lane, uint32_t offset)
+{
+    return w->local + (size_t)lane * w->local_bytes + offset;
+}
+
+static void copy_params(struct ptx_warp *w, uint32_t mask, const struct ptx_var *to, uint32_t to_base,
+                        const struct ptx_var *from, uint32_t from_base)
+{
+    size_t bytes = to->bytes < from->bytes ? to->bytes : from->bytes;
+    for (; mask; mask &= mask - 1) {
+        int lane = __builtin_ctz(mask);
+        memcpy(lane_local(w, lane, to_base + (uint32_t)to->place),
+               lane_local(w, lane, from_base + (uint32_t)from->place), bytes);
+    }
+}
+
+static void enter_call(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b, struct ptx_func *callee)
+{
+    const struct ptx_program *p = callee->program;
+    uint32_t base = s->frame->local_base + ((s->frame->program->local_bytes + 15) & ~15u);
+    if ((uint64_t)base + p->local_bytes > w->local_bytes) {
+        ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(s->mask), "CUDA_ERROR_LAUNCH_FAILED",
+                  "stack overflow: %u calls deep, %u bytes a thread", s->frame->depth, w->local_bytes);
+        return;
+    }
+    struct ptx_frame *f = ptx_new_frame(w->thread, p);
+    f->parent = s->frame;
+    f->users = 1;
+    f->depth = s->frame->depth + 1;
+    f->local_base = base;
+    f->return_block = b->index + 1;
+    f->call = b->call;
+    const struct ptx_var *to = callee->params;
+    for (int i = 0; i < b->call->arg_count && to; i++, to = to->next)
+        copy_params(w, s->mask, to, base, b->call->args[i], s->frame->local_base);
+    s->frame = f;
+    s->block = 0;
+}
+
+static void indirect_call(struct ptx_warp *w, const struct ptx_block *b)
+{
+    const uint64_t *target = ptx_u64(w, b->callee);
+    struct ptx_split *s = &w->split[w->current];
+    uint32_t all = s->mask;
+    uint64_t value = target[__builtin_ctz(all)];
+    uint32_t group = 0;
+    for (uint32_t m = all; m; m &= m - 1)
+        group |= target[__builtin_ctz(m)] == value ? m & -m : 0;
+    struct ptx_func *callee = NULL;
+    for (struct ptx_func *f = w->thread->launch->module->funcs; f; f = f->next)
+        if ((uint64_t)f == value && f->program && !f->is_entry)
+            callee = f;
+    if (!callee) {
+        ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(all), "CUDA_ERROR_LAUNCH_FAILED",
+                  "a call through 0x%llx, which is no function", (unsigned long long)value);
+        return;
+    }
+    if (group != all) { // the others come back to this block
+        struct ptx_split *other = &w->split[w->split_count++];
+        *other = *s;
+        other->mask = all & ~group;
+        other->frame->users++;
+        s->mask = group;
+    }
+    enter_call(w, s, b, callee);
+}
+
+static void end_lanes(struct ptx_warp *w)
+{
+    uint32_t mask = w->split[w->current].mask;
+    remove_split(w, w->current);
+    ptx_lanes_left(w->cta, w, mask);
+}
+
+static void return_call(struct ptx_warp *w)
+{
+    struct ptx_split *s = &w->split[w->current];
+    struct ptx_frame *f = s->frame, *parent = f->parent;
+    if (!parent) {
+        end_lanes(w);
+        return;
+    }
+    const struct ptx_var *from = f->program->func->results;
+    for (int i = 0; i < f->call->result_count && from; i++, from = from->next)
+        copy_params(w, s->mask, f->call->results[i], parent->local_base, from, f->local_base);
+    s->block = f->return_block;
+    s->frame = parent;
+    parent->users++;
+    ptx_drop_frame(w->thread, f);
+}
+
+static void end_block(struct ptx_warp *w, const struct ptx_block *b)
+{
+    struct ptx_split *s = &w->split[w->current];
+    switch ((enum ptx_term)b->term) {
+    case PTX_TERM_NEXT:
+        s->block = b->index + 1;
+        break;
+    case PTX_TERM_BRANCH:
+        branch(w, b);
+        break;
+    case PTX_TERM_INDEXED:
+        indexed_branch(w, b);
+        break;
+    case PTX_TERM_BARRIER:
+    case PTX_TERM_ARRIVE:
+        ptx_barrier_arrive(w, s, b);
+        break;
+    case PTX_TERM_CALL:
+        enter_call(w, s, b, b->call->func);
+        break;
+    case PTX_TERM_CALL_INDIRECT:
+        indirect_call(w, b);
+        break;
+    case PTX_TERM_RETURN:
+        return_call(w);
+        break;
+    case PTX_TERM_EXIT:
+        end_lanes(w);
+        break;
+    case PTX_TERM_YIELD:
+        s->block = b->index + 1;
+        w->yield = true;
+        break;
+    }
+}
+
+static bool endless(struct ptx_warp *w, const struct ptx_block *b)
+{
+    struct ptx_launch *l = w->thread->launch;
+    if (w->steps <= l->budget)
+        return false;
+    ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(w->split[w->current].mask), "CUDA_ERROR_LAUNCH_TIMEOUT",
+              "no end after %llu instructions of one warp", (unsigned long long)w->steps);
+    return true;
+}
+
+enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
+{
+    struct ptx_thread *t = w->thread;
+    w->yield = false;
+    while (quantum > 0 && !w->yield) {
+        if (w->split_count != 1) {
+            if (!w->split_count)
+                return PTX_WARP_DONE;
+            merge_splits(w);
+        }
+        if (w->split_count != 1 || w->split[0].wait != PTX_RUNS || w->current) {
+            if (!choose_split(w)) {
+                if (wake_lanes(w))
+                    continue;
+                return PTX_WARP_BLOCKED;
+            }
+        }
+        struct ptx_split *s = &w->split[w->current];
+        w->program = s->frame->program;
+        w->R = s->frame->R;
+        const struct ptx_block *b = &w->program->blocks[s->block];
+        if (b->sync && !lanes_met(w, s, b)) {
+            if (t->stop)
+                return PTX_WARP_DONE;
+            s->wait = PTX_WAITS_LANES;
+            continue;
+        }
+        struct ptx_block_count *c = &t->blocks[b->id];
+        c->warps++;
+        c->lanes += (uint32_t)__builtin_popcount(s->mask);
+        run_ops(w, b, s->mask);
+        end_block(w, b);
+        w->steps += b->count + 1;
+        quantum -= b->count + 1 + (b->strong ? STRONG_WEIGHT : 0); // a strong access may be a spin loop's
+        if (t->stop || endless(w, b))
+            return PTX_WARP_DONE;
+    }
+    return w->split_count ? PTX_WARP_READY : PTX_WARP_DONE;
+}

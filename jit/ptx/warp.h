@@ -1,0 +1,20 @@
+// One warp at work: which of its lanes run next, and what happens at the end of a basic block.
+#ifndef KB_JIT_PTX_WARP_H
+#define KB_JIT_PTX_WARP_H
+#include "jit/ptx/run.h"
+
+enum ptx_warp_state { PTX_WARP_DONE, PTX_WARP_BLOCKED, PTX_WARP_READY };
+
+// Runs until the warp ends, waits, or has spent about `quantum` instructions.
+enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum);
+void ptx_start_warp(struct ptx_warp *w, const struct ptx_program *p);
+
+struct ptx_frame *ptx_new_frame(struct ptx_thread *t, const struct ptx_program *p);
+void ptx_drop_frame(struct ptx_thread *t, struct ptx_frame *f);
+
+// barrier.c
+void ptx_barrier_arrive(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b);
+void ptx_lanes_left(struct ptx_cta *cta, struct ptx_warp *w, uint32_t lanes);
+void ptx_report_deadlock(struct ptx_cta *cta);
+
+#endif
