@@ -110,7 +110,8 @@ void kb_io_busy(struct kb_io_lane *lane, int64_t since_us, const char *where)
 {
     pthread_mutex_lock(&lane->io->mutex);
     lane->busy_since_us = since_us;
-    snprintf(lane->where, sizeof lane->where, "%s", where ? where : "");
+    if (where)
+        snprintf(lane->where, sizeof lane->where, "%s", where);
     pthread_mutex_unlock(&lane->io->mutex);
 }
 
@@ -184,9 +185,12 @@ int kb_io_start(const struct kb_io_options *options, struct kb_io **out, struct 
     io->watch_options = options->watch;
     io->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     bool has_all = io->ready >= 0;
+    const char *bench_dir = options->bench_dir ? options->bench_dir : "";
     for (int i = 0; i < KB_LANES; i++) {
         io->lanes[i] = (struct kb_io_lane){.io = io, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
         has_all = has_all && io->lanes[i].wake >= 0;
+        snprintf(io->lanes[i].where, sizeof io->lanes[i].where, "%s%s", bench_dir,
+                 i == KB_LANE_WRITE ? "/.kbench" : "");
     }
     *out = io;
     if (has_all && start_threads(io) == 0)

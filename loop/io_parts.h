@@ -42,7 +42,7 @@ struct kb_io_lane {
     int job_count;
     int wake;              // eventfd: a job came, or the end
     int64_t busy_since_us; // of what is worked on; 0: idle
-    char where[256];
+    char where[512];
     bool ended;
 };
 struct kb_io_answer {
@@ -66,7 +66,8 @@ struct kb_io {
 void *kb_io_read_lane(void *lane);
 void *kb_io_write_lane(void *lane);
 
-// For the lanes. take: the next job, NULL if there is none; busy and idle tell what the thread is at.
+// For the lanes. take: the next job, NULL if there is none; busy and idle tell what the thread is at (where NULL: where
+// it was before).
 struct kb_io_job *kb_io_take(struct kb_io_lane *lane);
 bool kb_io_is_stopping(struct kb_io *io);
 void kb_io_busy(struct kb_io_lane *lane, int64_t since_us, const char *where);

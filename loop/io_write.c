@@ -88,7 +88,7 @@ static void wait_while_stalled(const struct kb_io *io)
 static void run_job(struct writer *w, struct kb_io_job *job)
 {
     struct kb_io_message message = {.token = job->token};
-    kb_io_busy(w->lane, job->queued_us, w->history ? kb_history_dir(w->history) : w->io->bench_dir);
+    kb_io_busy(w->lane, job->queued_us, NULL);
     wait_while_stalled(w->io);
     write_job(w, job, &message);
     note_failure(w, &message);

@@ -295,6 +295,14 @@ static void settle(struct kb_watch *w, int index)
     emit(w, KB_WATCH_SETTLED, index);
 }
 
+static bool is_unsteady(const struct kb_watched *s)
+{
+    for (size_t i = 0; i < s->names.count; i++)
+        if (s->tracked[i].open || s->tracked[i].gone)
+            return true;
+    return false;
+}
+
 static void tell_success(struct kb_watch *w, int index, struct kb_snapshot *snapshot)
 {
     struct kb_watched *s = w->sources[index];
@@ -305,7 +313,8 @@ static void tell_success(struct kb_watch *w, int index, struct kb_snapshot *snap
         s->has_hash = s->unsettled = true;
         emit(w, KB_WATCH_CHANGED, index)->snapshot = *snapshot;
     } else {
-        if (s->loud || s->state != KB_WATCHED_PRESENT)
+        // While a file is being rewritten its last content stood in for it: that says nothing yet.
+        if ((s->loud && !is_unsteady(s)) || s->state != KB_WATCHED_PRESENT)
             emit(w, KB_WATCH_SAME, index);
         kb_snapshot_free(snapshot);
     }
@@ -334,12 +343,16 @@ static void tell_failure(struct kb_watch *w, int index, const struct kb_reading 
     emit(w, KB_WATCH_UNREADABLE, index)->error = reading->error;
 }
 
-static bool is_unsteady(const struct kb_watched *s)
+// At the first reading no events tell whether somebody is in the middle of saving; asking does. Whoever keeps the file
+// open for good is not waited for.
+static bool is_being_saved_at_first(const struct kb_watch *w, struct kb_watched *s)
 {
-    for (size_t i = 0; i < s->names.count; i++)
-        if (s->tracked[i].open || s->tracked[i].gone)
-            return true;
-    return false;
+    static const int64_t patience_us = 1000000, again_us = 10000;
+    if (s->state != KB_WATCHED_FRESH || w->now_us - s->event_us > patience_us ||
+        kb_writer_of(s->path) != KB_WRITER_OPEN)
+        return false;
+    s->due_us = w->now_us + again_us;
+    return true;
 }
 
 // If any of its files had an event while the snapshot was read, the snapshot may be half of one version and half of
@@ -352,6 +365,8 @@ static void take_snapshot(struct kb_watch *w, int index)
         s->dirty = false; // its close, or the end of the gap, comes back here
         return;
     }
+    if (is_being_saved_at_first(w, s))
+        return;
     struct kb_reading reading;
     unsigned touches = s->touches;
     kb_watched_read(s, &reading);

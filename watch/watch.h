@@ -59,7 +59,8 @@ struct kb_watch_options {
 };
 struct kb_watch *kb_watch_new(const struct kb_watch_options *); // never fails: falls back to polling
 void kb_watch_free(struct kb_watch *);
-// Takes the first snapshot (an event CHANGED or MISSING follows at the next kb_watch_next). plain: no headers are
+// Takes the first snapshot (an event CHANGED or MISSING follows at the next kb_watch_next; up to a second later if the
+// file is just being written). plain: no headers are
 // followed (bench.json, .npy). Returns the index of the source.
 int kb_watch_add(struct kb_watch *, const char *path, const char *const *include_dirs, int include_dir_count, bool plain);
 void kb_watch_remove(struct kb_watch *, int source);

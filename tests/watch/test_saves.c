@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/spawn.h"
 #include "support_watch.h"
+#include "watch/probe.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -248,6 +249,32 @@ static void a_file_that_appears(void **state)
     bed_end(&b);
 }
 
+static void a_file_that_is_being_saved_at_the_first_reading(void **state)
+{
+    (void)state;
+    struct bed b = bed_with("other.cu", "x");
+    char *path = in_dir(b.dir, "k.cu");
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (kb_writer_of(path) == KB_WRITER_OPEN) {
+        b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+        struct kb_watch_event event;
+        assert_int_equal(kb_watch_next(b.watch, &event), 0);
+        write_text(fd, "whole\n");
+        close(fd);
+        run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
+        assert_int_equal(seen_count(&b.log, KB_WATCH_CHANGED, b.source), 1);
+        assert_string_equal(seen_last(&b.log, KB_WATCH_CHANGED, b.source)->main, "whole\n");
+        seen_clear(&b.log);
+        // Kept open for good: read all the same.
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+        run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
+    }
+    close(fd);
+    free(path);
+    bed_end(&b);
+}
+
 // A hard link and a file linked in from O_TMPFILE are complete when they appear; no close event follows.
 static void files_that_are_linked_into_place(void **state)
 {
@@ -386,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_emptied_and_written_slowly),
         cmocka_unit_test(a_write_through_mmap),
         cmocka_unit_test(a_file_that_appears),
+        cmocka_unit_test(a_file_that_is_being_saved_at_the_first_reading),
         cmocka_unit_test(files_that_are_linked_into_place),
         cmocka_unit_test(a_symbolic_link_its_target_and_a_swap),
         cmocka_unit_test(real_vim),
