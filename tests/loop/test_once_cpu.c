@@ -1,0 +1,163 @@
+// End to end with the real workers and the CPU device: what a newcomer without a GPU gets.
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/spawn.h"
+#include "support_schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 240000 };
+static char dir[256];
+
+static void copy_bench(void)
+{
+    static const char *const names[] = {"bench.json",   "reference.cu", "naive.cu",
+                                        "coalesced.cu", "shared.cu",    "tuned.cu"};
+    snprintf(dir, sizeof dir, "%s/once-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < KB_COUNT(names); i++) {
+        char *from = kb_format("%s/kernels/softmax/%s", KB_SOURCE_DIR, names[i]), *to = kb_path_join(dir, names[i]);
+        char *data = NULL;
+        size_t size;
+        assert_int_equal(kb_file_read(from, 1 << 20, &data, &size, NULL), 0);
+        assert_int_equal(kb_file_replace(to, data, size, NULL), 0);
+        free(from);
+        free(to);
+        free(data);
+    }
+}
+
+static void write_source(const char *name, const char *text)
+{
+    char *path = kb_path_join(dir, name);
+    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
+    free(path);
+}
+
+static cJSON *checked(const char *text)
+{
+    char *schema_text = NULL;
+    size_t size;
+    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &schema_text, &size, NULL), 0);
+    cJSON *schema = cJSON_Parse(schema_text), *document = cJSON_Parse(text);
+    struct kb_text why = {0};
+    assert_non_null(schema);
+    if (!document)
+        fail_msg("no document: %s", text);
+    if (schema_check(schema, document, &why) | schema_check_reasons(document, &why))
+        fail_msg("%s", why.data);
+    kb_text_free(&why);
+    cJSON_Delete(schema);
+    free(schema_text);
+    return document;
+}
+
+// The document of one run; owned by the caller.
+static cJSON *run_once(int exit_code)
+{
+    char *argv[] = {KB_BUILD_DIR "/kbench-tui", "--once", "--json", "--device", "cpu", dir, NULL};
+    struct kb_capture ran;
+    struct kb_error error = {0};
+    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
+        fail_msg("%s", kb_error_line(&error));
+    assert_false(ran.timed_out);
+    if (ran.exit_code != exit_code)
+        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
+                 ran.err.data ? ran.err.data : "");
+    cJSON *document = checked(ran.out.data ? ran.out.data : "");
+    kb_capture_free(&ran);
+    return document;
+}
+
+static const cJSON *variant_of(const cJSON *document, const char *name)
+{
+    const cJSON *variant;
+    cJSON_ArrayForEach(variant, kb_json_get(document, "variants")) if (!strcmp(kb_json_text(variant, "name", ""),
+                                                                               name)) return variant;
+    fail_msg("no variant %s", name);
+    return NULL;
+}
+
+static const cJSON *rung_of(const cJSON *variant, const char *name)
+{
+    const cJSON *rung;
+    cJSON_ArrayForEach(rung,
+                       kb_json_get(variant, "rungs")) if (!strcmp(kb_json_text(rung, "rung", ""), name)) return rung;
+    fail_msg("no rung %s", name);
+    return NULL;
+}
+
+static void rung_is(const cJSON *document, const char *variant, const char *rung, const char *status,
+                    const char *reason)
+{
+    const cJSON *item = rung_of(variant_of(document, variant), rung);
+    const char *why = kb_json_text(item, "reason", "");
+    if (strcmp(kb_json_text(item, "status", ""), status) || !strstr(why, reason))
+        fail_msg("%s %s: %s: %s", variant, rung, kb_json_text(item, "status", ""), why);
+}
+
+static void all_softmax_variants_are_right(void **state)
+{
+    (void)state;
+    copy_bench();
+    cJSON *document = run_once(0);
+    const cJSON *variant;
+    int count = 0;
+    cJSON_ArrayForEach(variant, kb_json_get(document, "variants"))
+    {
+        const char *name = kb_json_text(variant, "name", "");
+        rung_is(document, name, "compile", "pass", "");
+        rung_is(document, name, "run", "pass", "");
+        rung_is(document, name, "verify", "pass", "");
+        rung_is(document, name, "time", "na", "CPU");
+        assert_true(kb_json_number(kb_json_get(variant, "resources"), "registers", 0) > 0);
+        count++;
+    }
+    assert_int_equal(count, 4);
+    assert_string_equal(kb_json_text(kb_json_get(document, "device"), "kind", ""), "cpu");
+    cJSON_Delete(document);
+    kb_remove_tree(dir);
+}
+
+static void broken_wrong_and_empty_sources_fail_where_they_should(void **state)
+{
+    (void)state;
+    copy_bench();
+    write_source("naive.cu",
+                 "__global__ void softmax_naive(const float *x, float *y, int rows, int cols)\n{\n    oops;\n}\n");
+    write_source("coalesced.cu", "");
+    write_source("shared.cu",
+                 "// wrong on purpose: copies\n"
+                 "extern \"C\" __global__ void softmax_shared(const float *x, float *y, int rows, int cols)\n{\n"
+                 "    for (long long r = blockIdx.x; r < rows; r += gridDim.x)\n"
+                 "        for (int c = threadIdx.x; c < cols; c += blockDim.x)\n"
+                 "            y[r * cols + c] = x[r * cols + c];\n}\n");
+    cJSON *document = run_once(1);
+    rung_is(document, "naive", "compile", "fail", "");
+    const cJSON *error = cJSON_GetArrayItem(kb_json_get(variant_of(document, "naive"), "errors"), 0);
+    assert_string_equal(kb_json_text(error, "file", ""), "naive.cu");
+    assert_int_equal(kb_json_int(error, "line", 0), 3);
+    assert_string_equal(kb_json_text(variant_of(document, "coalesced"), "status", ""), "fail");
+    rung_is(document, "shared", "verify", "fail", "");
+    rung_is(document, "tuned", "verify", "pass", "");
+    cJSON_Delete(document);
+    kb_remove_tree(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_softmax_variants_are_right),
+        cmocka_unit_test(broken_wrong_and_empty_sources_fail_where_they_should),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
