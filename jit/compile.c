@@ -9,11 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
+// A line break in a define or a name would smuggle lines of its own into the program.
+static int check_texts(const char *what, const char *const *texts, int count, struct kb_error *e)
+{
+    for (int i = 0; i < count; i++)
+        for (const char *p = texts[i]; *p; p++)
+            if ((unsigned char)*p < 0x20 || *p == 0x7f)
+                return kb_fail(e, what, "write it in one line", "a control character (0x%02x) in number %d",
+                               (unsigned char)*p, i + 1);
+    return 0;
+}
+
 static int check_request(const struct kb_compile_request *r, struct kb_error *e)
 {
     static const char *const compilers[] = {"auto", "nvrtc", "nvcc"};
     if (!r->main || !kb_scan_file(r, r->main))
         return kb_fail(e, r->main, NULL, "the main file is not among the %d files of the request", r->file_count);
+    if (check_texts("kernels", r->kernels, r->kernel_count, e) ||
+        check_texts("defines", r->defines, r->define_count, e) ||
+        check_texts("options", r->options, r->option_count, e))
+        return -1;
     for (size_t i = 0; i < KB_COUNT(compilers); i++)
         if (!r->compiler || !strcmp(r->compiler, compilers[i]))
             return kb_options_check(r, e);

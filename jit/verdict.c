@@ -37,6 +37,9 @@ static char *unknown_kernel(const struct kb_build *b, const char *name, const ch
         text = kb_format("\"%s\" is no __global__ function; %s has: %s", name, b->request->main, list);
     else if (k && k->is_template && !strchr(name, '<'))
         text = kb_format("kernel \"%s\" is a template; name an instance of it, such as %s<float>", name, name);
+    else if (k && strstr(said, "overloaded"))
+        text = kb_format("kernel \"%s\" is overloaded; name one of them with its type, such as (void (*)(float *))%s",
+                         name, name);
     else if (k)
         text = kb_format("kernel \"%s\" cannot be named: %s", name, said);
     else

@@ -341,6 +341,52 @@ static void test_name_of_a_device_function(void **state)
     trial_free(&t);
 }
 
+static void test_overloads(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    static const char both[] = "__global__ void k(float *p) { p[0] = 1; }\n__global__ void k(double *p) { p[0] = 1; }\n"
+                               "extern \"C\" __global__ void e(int *p) { p[0] = 1; }\n";
+    struct trial t = {0};
+    trial_file(&t, "o.cu", both);
+    trial_kernel(&t, "k");
+    trial_run(&t);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "", 0, "\"k\" is overloaded"));
+    trial_free(&t);
+    trial_file(&t, "o.cu", both);
+    trial_kernel(&t, "(void (*)(double *))k");
+    trial_kernel(&t, "e");
+    trial_run(&t);
+    assert_true(t.result.ok);
+    assert_string_equal(t.result.kernels[0].lowered, "_Z1kPd");
+    assert_string_equal(t.result.kernels[1].lowered, "e");
+    trial_free(&t);
+    trial_file(&t, "o.cu", both); // all of them: names that tell them apart
+    trial_run(&t);
+    assert_int_equal(t.result.kernel_count, 3);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(t.result.kernels[i].name, t.result.kernels[k].name);
+    trial_free(&t);
+}
+
+static void test_line_breaks_are_refused(void **state)
+{
+    (void)state;
+    struct trial t = {0};
+    trial_file(&t, "add.cu", plain);
+    trial_kernel(&t, "add\n#error x");
+    trial_run(&t);
+    assert_int_equal(t.status, -1);
+    trial_free(&t);
+    trial_file(&t, "add.cu", plain);
+    trial_define(&t, "N=1\n#error x");
+    trial_run(&t);
+    assert_int_equal(t.status, -1);
+    trial_free(&t);
+}
+
 static void test_too_much_shared_memory(void **state)
 {
     (void)state;
@@ -433,6 +479,8 @@ int main(void)
         cmocka_unit_test(test_all_plain_kernels),
         cmocka_unit_test(test_wrong_names),
         cmocka_unit_test(test_name_of_a_device_function),
+        cmocka_unit_test(test_overloads),
+        cmocka_unit_test(test_line_breaks_are_refused),
         cmocka_unit_test(test_too_much_shared_memory),
         cmocka_unit_test(test_wrong_assembly),
         cmocka_unit_test(test_names_that_leave_the_tree),

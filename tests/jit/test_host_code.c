@@ -59,6 +59,59 @@ static void test_blanking_lines(void **state)
     expect_blanked("int y;\nstd::vector<int> v(3);\n", "int y;\n                      \n", 1); // remembered
 }
 
+// Any text: the length and the lines stay, and nothing is read outside of it.
+static void test_garbage(void **state)
+{
+    (void)state;
+    static const char parts[][24] = {"{",
+                                     "}",
+                                     "(",
+                                     ")",
+                                     ";",
+                                     "\n",
+                                     "#define A \\\n",
+                                     "namespace n ",
+                                     "template <class T> ",
+                                     "struct s ",
+                                     "void f",
+                                     "\"a\"",
+                                     "//",
+                                     "/*",
+                                     "*/",
+                                     "R\"(",
+                                     "=",
+                                     "\\",
+                                     " ",
+                                     "__global__ ",
+                                     "extern \"C\" ",
+                                     "#if 1\n",
+                                     "'",
+                                     "operator",
+                                     "[",
+                                     "]",
+                                     "<",
+                                     ">"};
+    srand(3);
+    for (int round = 0; round < 5000; round++) {
+        struct kb_text t = {0};
+        struct kb_host_text out;
+        for (int i = rand() % 24; i >= 0; i--)
+            kb_text_add(&t, parts[(size_t)rand() % KB_COUNT(parts)]);
+        char *exact = malloc(t.size); // no NUL behind it
+        memcpy(exact, t.data, t.size);
+        kb_host_blank(exact, t.size, &out);
+        assert_int_equal(strlen(out.text), t.size);
+        for (size_t i = 0; i < t.size; i++)
+            assert_true((out.text[i] == '\n') == (exact[i] == '\n'));
+        int lines[] = {1, 2, 3};
+        kb_host_blank_lines(out.text, lines, 3);
+        assert_int_equal(strlen(out.text), t.size);
+        free(exact);
+        free(out.text);
+        kb_text_free(&t);
+    }
+}
+
 static const char with_host[] =
     "#include <cstdio>\n#include <vector>\n#include <cublas_v2.h>\n#include <helper/none.h>\n"
     "__global__ void k(float *p, uint32_t n) { if (n) printf(\"%d\", 3); p[0] = fmaxf(p[1], NAN) + FLT_MAX; }\n"
@@ -209,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blanking),
         cmocka_unit_test(test_blanking_lines),
+        cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_nvrtc_takes_it),
         cmocka_unit_test(test_errors_keep_their_place),
         cmocka_unit_test(test_device_code_is_never_left_out),
