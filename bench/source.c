@@ -14,6 +14,7 @@ struct found { // a kernel while it is read
     struct kb_source_kernel kernel;
     size_t at;     // of its __global__
     int depth;     // brace depth around its body
+    bool kept;     // it goes into the result
     bool open;     // the body's end was not seen yet
     bool instance; // an explicit instantiation or specialisation: a target of //kb: lines, but no kernel of its own
 };
@@ -34,8 +35,8 @@ struct scanner {
 static bool is(const struct scanner *s, int i, const char *want)
 {
     const struct kb_token *t = &s->tokens[i];
-    return (t->type == KB_TOKEN_NAME || t->type == KB_TOKEN_PUNCT) && strlen(want) == t->length &&
-           !memcmp(s->text + t->at, want, t->length);
+    return s->text[t->at] == want[0] && (t->type == KB_TOKEN_NAME || t->type == KB_TOKEN_PUNCT) &&
+           strlen(want) == t->length && !memcmp(s->text + t->at, want, t->length);
 }
 
 static bool is_type(const struct scanner *s, int i, enum kb_token_type type)
@@ -57,6 +58,8 @@ static int matching(const struct scanner *s, int i, const char *open, const char
             depth++;
         else if (is(s, i, close) && --depth == 0)
             return i;
+        else if (is(s, i, "__global__")) // never inside brackets: they are not closed
+            break;
     }
     return s->count - 1;
 }
@@ -221,6 +224,8 @@ static int kernel_name(const struct scanner *s, int from, int *open, int *close,
     int name = -1, end = from + MAX_LIST;
     for (int i = from; i < end && !is_type(s, i, KB_TOKEN_END) && !is(s, i, ";") && !is(s, i, "{") && !is(s, i, "}");
          i++) {
+        if (is(s, i, "__global__")) // another one
+            break;
         int paren = i + 1;
         if (is(s, i, "[")) {
             i = matching(s, i, "[", "]");
@@ -281,8 +286,8 @@ static void read_kernel(struct scanner *s)
 static char *namespace_name(struct scanner *s, bool *anonymous)
 {
     struct kb_text name = {0};
-    int i = s->i + 1;
-    for (; is_type(s, i, KB_TOKEN_NAME) || is(s, i, "::") || is(s, i, "["); i++) {
+    int i = s->i + 1, end = i + MAX_NESTING;
+    for (; i < end && (is_type(s, i, KB_TOKEN_NAME) || is(s, i, "::") || is(s, i, "[")); i++) {
         if (is(s, i, "["))
             i = matching(s, i, "[", "]");
         else if (is(s, i, "::"))
@@ -401,16 +406,14 @@ static bool is_redundant(const struct scanner *s, const struct found *f)
 static void take_kernels(struct scanner *s, struct kb_source *out)
 {
     out->kernels = kb_alloc(sizeof *out->kernels * (size_t)(s->found_count + 1));
-    for (int i = 0; i < s->found_count; i++)
-        if (!is_redundant(s, &s->found[i]))
-            out->kernels[out->kernel_count++] = s->found[i].kernel;
     for (int i = 0; i < s->found_count; i++) {
-        bool kept = false;
-        for (int k = 0; k < out->kernel_count; k++)
-            kept = kept || out->kernels[k].name == s->found[i].kernel.name;
-        if (!kept)
-            free_kernel(&s->found[i].kernel);
+        s->found[i].kept = !is_redundant(s, &s->found[i]);
+        if (s->found[i].kept)
+            out->kernels[out->kernel_count++] = s->found[i].kernel;
     }
+    for (int i = 0; i < s->found_count; i++)
+        if (!s->found[i].kept)
+            free_kernel(&s->found[i].kernel);
 }
 
 static int scan_directives(struct scanner *s, const char *text, size_t size, const char *path,
