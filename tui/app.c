@@ -49,7 +49,10 @@ void kb_app_follow(struct kb_app *a)
         a->started_ms = newest->started_ms;
         a->version = 0;
     }
-    if (m->status_text && (!a->status || strcmp(a->status, m->status_text))) {
+    if (!m->status_text) { // also: a replay went back before it
+        free(a->status);
+        a->status = NULL;
+    } else if (!a->status || strcmp(a->status, m->status_text)) {
         free(a->status);
         a->status = kb_strdup(m->status_text);
         a->status_ms = m->now_ms;

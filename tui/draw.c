@@ -144,11 +144,7 @@ static void draw_ladder(const struct kb_app *a, const struct kb_canvas *c)
     struct kb_subject s;
     struct kb_line l = {.ascii = a->ascii};
     kb_app_subject(a, a->variant, kb_app_version(a), &s);
-    kb_ladder_line(&l, &s);
-    if (kb_line_width(&l) > c->area.w - 2) { // what rung took how long is told by the details pane
-        kb_line_clear(&l);
-        kb_ladder_short(&l, &s);
-    }
+    kb_ladder_line(&l, &s, c->area.w - 2);
     kb_line_draw(c, 1, 0, c->area.w - 2, &l);
     kb_line_free(&l);
 }

@@ -49,8 +49,8 @@ static void columns_of(struct kb_layout *l, struct kb_rect body)
     int left = body.w * 32 / 100, right = body.w * 36 / 100, middle = body.w - left - right;
     l->kind = KB_LAYOUT_COLUMNS;
     split(l, (struct kb_rect){body.x, body.y, left, body.h}, KB_PANE_VARIANTS, KB_PANE_HISTORY, 42);
-    split(l, (struct kb_rect){body.x + left, body.y, middle, body.h}, KB_PANE_ERRORS, KB_PANE_LOG, 62);
-    split(l, (struct kb_rect){body.x + left + middle, body.y, right, body.h}, KB_PANE_ROOFLINE, KB_PANE_DETAIL, 58);
+    split(l, (struct kb_rect){body.x + left, body.y, middle, body.h}, KB_PANE_ERRORS, KB_PANE_LOG, 68);
+    split(l, (struct kb_rect){body.x + left + middle, body.y, right, body.h}, KB_PANE_ROOFLINE, KB_PANE_DETAIL, 60);
 }
 
 void kb_layout_make(int columns, int rows, enum kb_pane focus, bool zoom, struct kb_layout *l)

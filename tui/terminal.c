@@ -49,7 +49,12 @@ bool kb_locale_begin(void)
     if (!setlocale(LC_ALL, "") && wanted && (strstr(wanted, "UTF-8") || strstr(wanted, "utf8")))
         setlocale(LC_CTYPE, "C.UTF-8");
     setlocale(LC_NUMERIC, "C");
-    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+    bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+    // Curses itself always works in UTF-8, of which ASCII is a part: elsewhere it repeats characters by a sequence that
+    // terminals get wrong at the last column.
+    if (!utf8)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    return utf8;
 }
 
 static int open_tty(struct kb_error *e)

@@ -176,6 +176,8 @@ struct kb_look kb_theme_look(const struct kb_theme *t, enum kb_style style, bool
     struct kb_look look = {full ? fg->full : fg->basic, full ? bg->full : bg->basic, styles[style].attributes};
     if (!ground && !selected)
         look.bg = -1;
+    if (look.fg >= 0 && look.fg == look.bg) // eight colours are few
+        look.fg = full ? t->hues[LIGHT].full : t->hues[LIGHT].basic;
     if (t->bold_all)
         look.attributes |= KB_LOOK_BOLD;
     return look;

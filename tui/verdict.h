@@ -49,9 +49,7 @@ int kb_first_error(const cJSON *errors);
 // "y[3,1020]: got 0.125, want 0.0313", or what else is wrong with an output; "" if nothing.
 void kb_explain_output(struct kb_text *, const cJSON *output);
 
-void kb_ladder_line(struct kb_line *, const struct kb_subject *);
-void kb_ladder_short(struct kb_line *,
-                     const struct kb_subject *); // marks only, the time of a running rung, for narrow screens
+void kb_ladder_line(struct kb_line *, const struct kb_subject *, int width); // as much as width columns take
 void kb_verdict_line(struct kb_line *, const struct kb_subject *);
 
 #endif

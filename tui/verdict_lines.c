@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void rung_mark(struct kb_line *l, const struct kb_rung_state *r, int64_t now_ms)
+static void rung_mark(struct kb_line *l, const struct kb_rung_state *r, int64_t now_ms, bool words)
 {
     static const struct {
         enum kb_sign sign;
@@ -20,36 +20,46 @@ static void rung_mark(struct kb_line *l, const struct kb_rung_state *r, int64_t 
     kb_span(l, marks[r->status].style, kb_sign(marks[r->status].sign, l->ascii));
     if (r->status == KB_STATUS_RUNNING)
         kb_spanf(l, KB_STYLE_RUNNING, " %s", kb_show_ms((double)(now_ms - r->since_ms)).s);
-    else if (r->status == KB_STATUS_NA || r->status == KB_STATUS_SKIP)
+    else if (words && (r->status == KB_STATUS_NA || r->status == KB_STATUS_SKIP))
         kb_spanf(l, KB_STYLE_DIM, " %s", r->status == KB_STATUS_NA ? "n/a" : "skipped");
     else if (!isnan(r->ms) && r->status != KB_STATUS_NONE)
         kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_ms(r->ms).s);
 }
 
-void kb_ladder_line(struct kb_line *l, const struct kb_subject *s)
+// How much a ladder of a certain width tells.
+struct ladder_form {
+    int gap, letters; // letters of a rung's name at most
+    bool times, total, space;
+};
+
+static void add_ladder(struct kb_line *l, const struct kb_subject *s, const struct ladder_form *form)
 {
     static const struct kb_rung_state none = {.status = KB_STATUS_NONE, .ms = NAN};
     const struct kb_model_version *v = s->version;
     for (int i = 0; i < KB_RUNGS; i++) {
-        const struct kb_rung_state *r = v ? &v->rungs[i] : &none;
-        bool reached = r->status != KB_STATUS_NONE && r->status != KB_STATUS_SKIP;
-        kb_spanf(l, reached ? KB_STYLE_TEXT : KB_STYLE_DIM, "%s%s ", i ? "   " : "", kb_rungs[i].name);
-        rung_mark(l, r, s->now_ms);
+        struct kb_rung_state r = v ? v->rungs[i] : none;
+        bool reached = r.status != KB_STATUS_NONE && r.status != KB_STATUS_SKIP;
+        if (!form->times)
+            r.ms = NAN;
+        kb_spanf(l, reached ? KB_STYLE_TEXT : KB_STYLE_DIM, "%*s%.*s%s", i ? form->gap : 0, "", form->letters,
+                 kb_rungs[i].name, form->space ? " " : "");
+        rung_mark(l, &r, s->now_ms, form->times);
     }
-    if (v && !isnan(v->first_verdict_ms))
+    if (form->total && v && !isnan(v->first_verdict_ms))
         kb_spanf(l, KB_STYLE_DIM, "   verdict after %s", kb_show_ms(v->first_verdict_ms).s);
 }
 
-void kb_ladder_short(struct kb_line *l, const struct kb_subject *s)
+void kb_ladder_line(struct kb_line *l, const struct kb_subject *s, int width)
 {
-    for (int i = 0; i < KB_RUNGS; i++) {
-        struct kb_rung_state none = {.status = KB_STATUS_NONE, .ms = NAN}, r = s->version ? s->version->rungs[i] : none;
-        r.ms = NAN;
-        kb_spanf(l, r.status == KB_STATUS_NONE ? KB_STYLE_DIM : KB_STYLE_TEXT, "%s%s", i ? " " : "", kb_rungs[i].name);
-        if (r.status == KB_STATUS_NA || r.status == KB_STATUS_SKIP)
-            kb_span(l, KB_STYLE_DIM, kb_sign(r.status == KB_STATUS_NA ? KB_SIGN_NA : KB_SIGN_SKIP, l->ascii));
-        else
-            rung_mark(l, &r, s->now_ms);
+    static const struct ladder_form forms[] = {
+        {3, 16, true, true, true},    {2, 16, true, false, true},  {2, 16, false, false, true},
+        {1, 16, false, false, false}, {1, 4, false, false, false},
+    };
+    for (size_t i = 0; i < KB_COUNT(forms); i++) {
+        kb_line_clear(l);
+        add_ladder(l, s, &forms[i]);
+        if (kb_line_width(l) <= width)
+            return;
     }
 }
 

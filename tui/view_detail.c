@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_WIDTH = 14 };
+enum { KEY_WIDTH = 16 };
 
 static void heading(struct kb_lines *out, const char *text)
 {
@@ -45,14 +45,8 @@ static void measured(struct kb_lines *out, int width, const char *name, const cJ
     free(reason_key);
 }
 
-static void add_version(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+static void add_version(const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    struct kb_subject s;
-    struct kb_line verdict = {.ascii = a->ascii};
-    kb_app_subject(a, a->variant, v, &s);
-    kb_verdict_line(&verdict, &s);
-    kb_lines_wrap(out, &verdict, width, 2, 0);
-    kb_line_free(&verdict);
     heading(out, "rungs");
     for (int i = 0; v && i < KB_RUNGS; i++) {
         const struct kb_rung_state *r = &v->rungs[i];
@@ -83,13 +77,17 @@ static void add_summary(struct kb_lines *out, int width, const cJSON *timing, co
     else if (isnan(us))
         text = kb_format("– %s", kb_json_text(timing, reason_key, "not measured"));
     else
-        text = kb_format(
-            "%s  [%s, %s]  %s samples, %s outliers", kb_show_time(us).s, kb_show_us(kb_json_number(t, "low_us", NAN)).s,
-            kb_show_us(kb_json_number(t, "high_us", NAN)).s, kb_show_count(kb_json_number(t, "samples", NAN)).s,
-            kb_show_count(kb_json_number(t, "outliers", NAN)).s);
+        text = kb_format("%s  [%s, %s]", kb_show_time(us).s, kb_show_us(kb_json_number(t, "low_us", NAN)).s,
+                         kb_show_us(kb_json_number(t, "high_us", NAN)).s);
     item(out, width, which, speed && !isnan(us) ? KB_STYLE_NUMBER : KB_STYLE_UNKNOWN, text);
     free(text);
     free(reason_key);
+    if (!speed || isnan(us))
+        return;
+    text = kb_format("%s, %s outliers", kb_show_count(kb_json_number(t, "samples", NAN)).s,
+                     kb_show_count(kb_json_number(t, "outliers", NAN)).s);
+    item(out, width, "  samples", KB_STYLE_TEXT, text);
+    free(text);
 }
 
 static void add_histogram(struct kb_lines *out, const cJSON *histogram)
@@ -136,7 +134,7 @@ static void add_timing(const struct kb_app *a, const struct kb_model_version *v,
             item(out, width, kb_json_text(launch, "kernel", "?"), KB_STYLE_NUMBER,
                  kb_show_time(kb_json_number(launch, "median_us", NAN)).s);
     }
-    item(out, width, "clock from", KB_STYLE_TEXT, kb_json_text(timing, "source", "–"));
+    item(out, width, "timed by", KB_STYLE_TEXT, kb_json_text(timing, "source", "–"));
     if (kb_json_text(timing, "source_reason", NULL))
         item(out, width, "", KB_STYLE_DIM, kb_json_text(timing, "source_reason", ""));
     const cJSON *r = kb_json_get(timing, "roofline");
@@ -237,10 +235,22 @@ static void add_missing(const struct kb_app *a, int width, struct kb_lines *out)
         item(out, width, "watching", KB_STYLE_WARN, kb_json_text(a->model->watch, "remedy", ""));
 }
 
+// The line over the panes may have been cut: zoomed, it stands here in full.
+static void add_verdict(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    struct kb_subject s;
+    struct kb_line verdict = {.ascii = a->ascii};
+    kb_app_subject(a, a->variant, v, &s);
+    kb_verdict_line(&verdict, &s);
+    kb_lines_wrap(out, &verdict, width, 2, 0);
+    kb_line_free(&verdict);
+}
+
 static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
     const struct kb_model_version *v = kb_app_version(a);
-    add_version(a, v, width, out);
+    if (a->zoom)
+        add_verdict(a, v, width, out);
     if (v) {
         add_timing(a, v, width, out);
         add_resources(v, width, out);
@@ -250,6 +260,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
             heading(out, "counted");
             add_tree(facts, 0, width, out);
         }
+        add_version(v, width, out);
     }
     add_device(a, width, out);
     add_missing(a, width, out);

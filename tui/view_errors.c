@@ -98,7 +98,8 @@ static int label_width(const struct kb_app *a, int width)
         int n = kb_text_width(label, strlen(label));
         most = n > most ? n : most;
     }
-    return most > width / 2 ? width / 2 : most;
+    int room = width - 25 < 12 ? 12 : width - 25; // the two most telling columns beside it
+    return most > room ? room : most;
 }
 
 static void add_metrics_head(struct kb_lines *out, int label, int width)
@@ -169,8 +170,7 @@ static void add_map(const cJSON *output, int width, struct kb_lines *out)
         return;
     kb_lines_add(out);
     struct kb_line *head = kb_lines_add(out);
-    kb_spanf(head, KB_STYLE_DIM, "where %s is wrong, %d x %d parts of its last two dimensions",
-             kb_json_text(output, "arg", "?"), rows, columns);
+    kb_spanf(head, KB_STYLE_DIM, "where %s is wrong (%d x %d tiles)", kb_json_text(output, "arg", "?"), rows, columns);
     int twice = columns * 2 + 2 <= width ? 2 : 1;
     for (int y = 0; y < rows; y++) {
         struct kb_line *l = kb_lines_add(out);

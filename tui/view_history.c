@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// Where columns end.
+enum { TIME = 26, CHANGE = 34, AGE = 46, GIT = 60 };
+
 static const struct kb_model_variant *variant_of(const struct kb_app *a)
 {
     return a->variant < a->model->variant_count ? &a->model->variants[a->variant] : NULL;
@@ -45,7 +48,8 @@ static double before_us(const struct kb_app *a, int k)
     return NAN;
 }
 
-static void row(struct kb_line *l, const struct kb_app *a, int k, const struct kb_model_version *v, double best)
+static void row(struct kb_line *l, const struct kb_app *a, int k, const struct kb_model_version *v, double best,
+                int width)
 {
     struct kb_subject s;
     kb_app_subject(a, a->variant, v, &s);
@@ -62,36 +66,38 @@ static void row(struct kb_line *l, const struct kb_app *a, int k, const struct k
         snprintf(number, sizeof number, "v%d", v->number);
     kb_span_right(l, 6, shown ? KB_STYLE_STRONG : KB_STYLE_TEXT, number);
     kb_spanf(l, kb_outcome_style(o), "  %s", kb_outcome_word(o));
-    kb_span_pad(l, 22);
-    if (!isnan(us))
-        kb_span_right(l, 32, us == best ? KB_STYLE_GOOD : KB_STYLE_NUMBER, kb_show_time(us).s);
-    if (!isnan(us) && !isnan(was))
-        kb_span_right(l, 40,
+        if (!isnan(us))
+        kb_span_right(l, TIME, us == best ? KB_STYLE_GOOD : KB_STYLE_NUMBER, kb_show_time(us).s);
+    if (!isnan(us) && !isnan(was) && width >= CHANGE)
+        kb_span_right(l, CHANGE,
                       us < was   ? KB_STYLE_GOOD
                       : us > was ? KB_STYLE_WARN
                                  : KB_STYLE_DIM,
                       kb_show_change(us / was).s);
-    kb_span_pad(l, 42);
+    if (width < AGE)
+        return;
+    kb_span_pad(l, CHANGE + 2);
     kb_spanf(l, KB_STYLE_DIM, "%s ago", kb_show_age(a->now_ms - (v->done_ms >= 0 ? v->done_ms : v->started_ms)).s);
-    if (v->git) {
-        kb_span_pad(l, 54);
+    if (v->git && width >= GIT) {
+        kb_span_pad(l, AGE + 2);
         kb_spanf(l, KB_STYLE_DIM, "%.10s", v->git);
     }
 }
 
 static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
-    (void)width;
     struct kb_line *head = kb_lines_add(out);
     kb_span_right(head, 6, KB_STYLE_DIM, "ver");
     kb_span(head, KB_STYLE_DIM, "  outcome");
-    kb_span_right(head, 32, KB_STYLE_DIM, "time");
-    kb_span_right(head, 40, KB_STYLE_DIM, "change");
-    kb_span(head, KB_STYLE_DIM, "  built");
+    kb_span_right(head, TIME, KB_STYLE_DIM, "time");
+    if (width >= CHANGE)
+        kb_span_right(head, CHANGE, KB_STYLE_DIM, "change");
+    if (width >= AGE)
+        kb_span(head, KB_STYLE_DIM, "  built");
     double best = best_us(a);
     const struct kb_model_version *v;
     for (int k = 0; (v = nth(a, k)); k++)
-        row(kb_lines_add(out), a, k, v, best);
+        row(kb_lines_add(out), a, k, v, best, width);
     if (out->count == 1)
         kb_span(kb_lines_add(out), KB_STYLE_DIM, "no version yet: save the source");
 }

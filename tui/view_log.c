@@ -9,6 +9,8 @@
 
 static bool matches(const struct kb_app *a, const struct kb_log_line *l)
 {
+    if (!l->text[strspn(l->text, " ")])
+        return false;
     return !a->filter[0] || strcasestr(l->text, a->filter) || (l->variant && strcasestr(l->variant, a->filter)) ||
            strcasestr(l->source, a->filter);
 }
@@ -49,7 +51,9 @@ static void entry(const struct kb_app *a, int index, int width, struct kb_lines 
     char time[16];
     snprintf(time, sizeof time, "%.1f", (double)l->t_ms / 1e3);
     kb_span_right(&line, 7, KB_STYLE_DIM, time);
-    kb_spanf(&line, KB_STYLE_DIM, " %-7s ", l->source);
+    kb_span(&line, KB_STYLE_DIM, " ");
+    if (width >= 48)
+        kb_spanf(&line, KB_STYLE_DIM, "%-7s ", l->source);
     if (l->variant && width >= 60)
         kb_spanf(&line, KB_STYLE_DIM, "%s ", l->variant);
     add_text(&line, l->text, a->filter);

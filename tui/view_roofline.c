@@ -7,6 +7,7 @@
 #include "tui/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,13 @@ static struct point point_of(const struct kb_app *a, const struct kb_model_versi
     p.floor_us = kb_json_number(r, "floor_us", NAN);
     p.bound = kb_json_text(r, "bound", "unknown");
     p.source = kb_json_text(r, "source", "unknown");
+    if (!r && index == a->model->headline) { // what the bench declares, before anything was timed
+        const cJSON *work = kb_json_get(a->model->session, "work");
+        p.work_flops = kb_json_number(work, "flops", NAN);
+        p.work_bytes = kb_json_number(work, "bytes", NAN);
+        p.intensity = p.work_bytes > 0 ? p.work_flops / p.work_bytes : NAN;
+        p.source = "declared";
+    }
     bool speed = !isnan(p.us); // a wrong or impossible version has none
     p.attained = speed ? kb_json_number(r, "attained_flops", NAN) : NAN;
     p.rate = speed ? kb_json_number(r, "attained_bytes_per_s", NAN) : NAN;
@@ -159,13 +167,13 @@ static void draw_axes(const struct kb_canvas *c, const struct kb_plot *p)
         kb_putf(c, 0, row, KB_STYLE_AXIS, "%5.5s", text.s);
     }
     for (double v = pow(10, ceil(log10(p->x0))); v <= p->x1; v *= 10) {
-        if (!kb_plot_cell(p, v, p->y0, &column, &row) || column < last + 6)
+        if (!kb_plot_cell(p, v, p->y0, &column, &row) || column < last + 6 || column > w - 11)
             continue;
         kb_put(c, GUTTER + column, h + 1, KB_STYLE_AXIS, kb_show_plain(v).s);
         last = column;
     }
-    if (last < w - 8)
-        kb_put(c, GUTTER + w - 6, h + 1, KB_STYLE_AXIS, "FLOP/B");
+    kb_put(c, GUTTER + w - 6, h + 1, KB_STYLE_AXIS, "FLOP/B");
+    kb_put_cut(c, 0, h + 1, GUTTER, KB_STYLE_AXIS, "FLOP/s");
 }
 
 static void draw_roof(struct kb_plot *p, const struct roofs *r)
@@ -185,6 +193,26 @@ static void draw_roof(struct kb_plot *p, const struct roofs *r)
         kb_plot_line(p, KB_STYLE_ROOF, isnan(r->bandwidth) ? p->x0 : ridge, flat, p->x1, flat, false);
 }
 
+// What the roofs are, beside them.
+static void label_roofs(const struct kb_plot *p, const struct roofs *r)
+{
+    int column, row, w = p->canvas.area.w;
+    char text[64];
+    if (!isnan(r->flops) && kb_plot_cell(p, p->x1, r->flops, &column, &row)) {
+        int n = snprintf(text, sizeof text, "%s fp32", kb_show_flops_rate(r->flops).s);
+        kb_put(&p->canvas, w - n, row + 1 < p->canvas.area.h ? row + 1 : row, KB_STYLE_AXIS, text);
+    }
+    if (!isnan(r->tensor) && kb_plot_cell(p, p->x1, r->tensor, &column, &row)) {
+        int n = snprintf(text, sizeof text, "%s %s", kb_show_flops_rate(r->tensor).s, r->tensor_type);
+        kb_put(&p->canvas, w - n, row + 1 < p->canvas.area.h ? row + 1 : row, KB_STYLE_AXIS, text);
+    }
+    double x = p->x0 * 2.2;
+    if (!isnan(r->bandwidth) && w >= 40 && kb_plot_cell(p, x, x * r->bandwidth, &column, &row) && row >= 2) {
+        snprintf(text, sizeof text, "%s", kb_show_bytes_rate(r->bandwidth).s);
+        kb_put(&p->canvas, column > 8 ? column - 8 : 0, row - 2, KB_STYLE_AXIS, text);
+    }
+}
+
 static void draw_trail(const struct kb_app *a, struct kb_plot *p)
 {
     const struct kb_model_variant *variant = &a->model->variants[a->variant];
@@ -198,14 +226,11 @@ static void draw_trail(const struct kb_app *a, struct kb_plot *p)
     }
 }
 
-// A sign with its name beside it, in a row that no other name has taken.
-static void draw_named(const struct kb_plot *p, enum kb_style style, const struct point *at, double y, const char *sign,
-                       const char *name, bool *taken)
+// A point's name beside its sign, in a row that no other name has taken.
+static void draw_name(const struct kb_plot *p, enum kb_style style, double x, double y, const char *name, bool *taken)
 {
     int column, row;
-    if (!kb_plot_cell(p, at->intensity, y, &column, &row) || !kb_plot_sign(p, style, at->intensity, y, sign))
-        return;
-    if (taken[row])
+    if (!kb_plot_cell(p, x, y, &column, &row) || taken[row])
         return;
     taken[row] = true;
     int w = kb_text_width(name, strlen(name));
@@ -215,25 +240,40 @@ static void draw_named(const struct kb_plot *p, enum kb_style style, const struc
         kb_put(&p->canvas, column - 1 - w, row, style, name);
 }
 
-static void draw_points(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r)
+static void draw_own(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r, bool *taken)
 {
-    bool *taken = kb_alloc((size_t)p->canvas.area.h + 1);
     const struct kb_model_version *v = a->variant < a->model->variant_count ? kb_app_version(a) : NULL;
     struct point own = point_of(a, v);
     if (v && !isnan(own.attained)) {
         char *name = kb_format("%s v%d", a->model->variants[a->variant].name, v->number);
-        draw_named(p, KB_STYLE_POINT, &own, own.attained, kb_sign(KB_SIGN_RUNNING, a->ascii), name, taken);
+        kb_plot_sign(p, KB_STYLE_POINT, own.intensity, own.attained, kb_sign(KB_SIGN_RUNNING, a->ascii));
+        draw_name(p, KB_STYLE_POINT, own.intensity, own.attained, name, taken);
         free(name);
-    } else if (v && !isnan(own.intensity) && !isnan(r->bandwidth)) { // no speed: where its roof is
+    } else if (v && v->rungs[KB_RUNG_TIME].status == KB_STATUS_NA && !isnan(own.intensity) && !isnan(r->bandwidth)) {
+        // it can't be timed here: where its roof is
         double roof = own.intensity * r->bandwidth;
-        draw_named(p, KB_STYLE_POINT, &own, roof > r->flops ? r->flops : roof, a->ascii ? "v" : "▽", "floor, modelled",
-                   taken);
+        roof = roof > r->flops ? r->flops : roof;
+        kb_plot_sign(p, KB_STYLE_POINT, own.intensity, roof, a->ascii ? "v" : "▽");
+        draw_name(p, KB_STYLE_POINT, own.intensity, roof, "floor, modelled", taken);
     }
-    for (int i = 0; i < a->model->variant_count; i++) {
-        struct point other = point_of(a, kb_last_good(a->model, i));
-        if (i != a->variant && !isnan(other.attained))
-            draw_named(p, KB_STYLE_OTHER_POINT, &other, other.attained, a->ascii ? "o" : "○",
-                       a->model->variants[i].name, taken);
+}
+
+// Signs of the others below, then one's own, then the names of the others where there is room.
+static void draw_points(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r)
+{
+    bool *taken = kb_alloc((size_t)p->canvas.area.h + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < a->model->variant_count; i++) {
+            struct point other = point_of(a, kb_last_good(a->model, i));
+            if (i == a->variant || isnan(other.attained))
+                continue;
+            if (pass == 0)
+                kb_plot_sign(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained, a->ascii ? "o" : "○");
+            else
+                draw_name(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained, a->model->variants[i].name, taken);
+        }
+        if (pass == 0)
+            draw_own(a, p, r, taken);
     }
     free(taken);
 }
@@ -242,7 +282,12 @@ static void draw_plot(const struct kb_app *a, const struct kb_canvas *c, const s
 {
     double x0, x1, y0, y1;
     if (!limits(r, &x0, &x1, &y0, &y1)) {
-        kb_put(c, 0, 0, KB_STYLE_UNKNOWN, "no roofs yet: they are measured on the device, or come with --like");
+        struct kb_lines why = {.ascii = a->ascii};
+        kb_lines_text(&why, KB_STYLE_UNKNOWN, c->area.w, 0,
+                      "no roofs yet: they are measured on the device, or come with --like");
+        for (int y = 0; y < why.count; y++)
+            kb_line_draw(c, 0, y, c->area.w, &why.items[y]);
+        kb_lines_free(&why);
         return;
     }
     struct kb_canvas inside = kb_canvas_part(c, (struct kb_rect){GUTTER, 0, c->area.w - GUTTER, c->area.h - 2});
@@ -253,6 +298,7 @@ static void draw_plot(const struct kb_app *a, const struct kb_canvas *c, const s
     if (a->variant < a->model->variant_count)
         draw_trail(a, &p);
     kb_plot_end(&p);
+    label_roofs(&p, r);
     draw_points(a, &p, r);
 }
 

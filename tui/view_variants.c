@@ -20,7 +20,7 @@ static struct columns columns_for(const struct kb_app *a, int width)
         int n = kb_text_width(a->model->variants[i].name, strlen(a->model->variants[i].name));
         c.name = n > c.name ? n : c.name;
     }
-    int used = 2 + 6 + 2 + 12; // cursor, version, sign, time
+    int used = 2 + 5 + 2 + 10; // cursor, version, sign, time
     int most = width - used;
     c.name = c.name > most ? most : c.name;
     c.name = c.name < 4 ? 4 : c.name;
@@ -49,8 +49,8 @@ static void head(struct kb_line *l, const struct columns *c)
 {
     kb_span(l, KB_STYLE_DIM, "  variant");
     int x = 2 + c->name;
-    kb_span_right(l, x += 6, KB_STYLE_DIM, "ver");
-    kb_span_right(l, x += 14, KB_STYLE_DIM, "time");
+    kb_span_right(l, x += 5, KB_STYLE_DIM, "ver");
+    kb_span_right(l, x += 12, KB_STYLE_DIM, "time");
     if (c->share)
         kb_span_right(l, x += 6, KB_STYLE_DIM, "roof");
     if (c->error)
@@ -76,7 +76,7 @@ static void numbers(struct kb_line *l, const struct kb_app *a, const struct kb_s
     const cJSON *kernel = cJSON_GetArrayItem(kb_json_get(s->version->resources, "kernels"), 0);
     double us = kb_speed_us(a->model, s->version, s->case_index), slowest = slowest_us(a);
     double share = kb_json_number(kb_json_get(timing, "roofline"), "share", NAN);
-    kb_span_right(l, x += 12, isnan(us) ? KB_STYLE_UNKNOWN : KB_STYLE_NUMBER, kb_show_time(us).s);
+    kb_span_right(l, x += 10, isnan(us) ? KB_STYLE_UNKNOWN : KB_STYLE_NUMBER, kb_show_time(us).s);
     if (c->share)
         kb_span_right(l, x += 6, KB_STYLE_TEXT, kb_show_percent(isnan(us) ? NAN : share).s);
     if (c->error)
@@ -105,12 +105,12 @@ static void row(struct kb_line *l, const struct kb_app *a, int i, const struct c
     char version[16] = "new";
     if (v && v->number > 0)
         snprintf(version, sizeof version, "v%d", v->number);
-    kb_span_right(l, 8 + c->name, KB_STYLE_DIM, v ? version : "");
+    kb_span_right(l, 7 + c->name, KB_STYLE_DIM, v ? version : "");
     bool running = o == KB_OUTCOME_RUNNING, fine = kb_outcome_good(o);
     enum kb_sign sign = running || o == KB_OUTCOME_WAITING ? KB_SIGN_NONE : fine ? KB_SIGN_PASS : KB_SIGN_FAIL;
     kb_spanf(l, fine ? KB_STYLE_GOOD : kb_outcome_style(o), " %s", kb_sign(running ? KB_SIGN_RUNNING : sign, a->ascii));
     if (fine && v) {
-        numbers(l, a, &s, c, 10 + c->name);
+        numbers(l, a, &s, c, 9 + c->name);
         return;
     }
     kb_span_cut(l, width - 11 - c->name, kb_outcome_style(o), " ");
