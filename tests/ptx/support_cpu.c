@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The device library below kb_jit calls this; naming it here makes the linker take it from kb_jit, which it reads
+// first.
+int (*const cpu_launch_check)(struct kb_kernel *, const struct kb_device_ops *, const struct kb_device_info *,
+                              const struct kb_launch_args *, struct kb_error *) = kb_launch_check;
+
 typedef struct program *nvrtc_program;
 static struct {
     int (*create)(nvrtc_program *, const char *, const char *, int, const char *const *, const char *const *);

@@ -10,6 +10,9 @@
 
 #include "jit/device.h"
 
+extern int (*const cpu_launch_check)(struct kb_kernel *, const struct kb_device_ops *, const struct kb_device_info *,
+                                     const struct kb_launch_args *, struct kb_error *);
+
 // PTX of a CUDA source by NVRTC (-lineinfo, compute_90 and the extra options); owned by the caller.
 // NULL where there is no NVRTC. A source that does not compile fails the test with the log.
 char *cuda_to_ptx(const char *source, const char *extra_option);

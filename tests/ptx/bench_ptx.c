@@ -1,0 +1,127 @@
+// Speed of the CPU device: lane instructions a second, beside the same work in plain C.
+//
+// usage: bench_ptx [runs]; KB_PTX_THREADS and KB_PTX_ISA (sse2, avx2, avx512) choose threads and instruction set.
+#include "jit/ptx/run.h"
+#include "support_cpu.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] = "\n\
+#define INFINITY __int_as_float(0x7f800000)\n\
+extern \"C\" __global__ void gemm_naive(const float *a, const float *b, float *c, int n) {\n\
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n\
+  float s = 0;\n\
+  for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x];\n\
+  c[y * n + x] = s;\n\
+}\n\
+extern \"C\" __global__ void gemm_tiled(const float *a, const float *b, float *c, int n) {\n\
+  __shared__ float as[16][16], bs[16][16];\n\
+  int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;\n\
+  float s = 0;\n\
+  for (int t = 0; t < n; t += 16) {\n\
+    as[ty][tx] = a[y * n + t + tx]; bs[ty][tx] = b[(t + ty) * n + x]; __syncthreads();\n\
+    for (int k = 0; k < 16; k++) s += as[ty][k] * bs[k][tx];\n\
+    __syncthreads();\n\
+  }\n\
+  c[y * n + x] = s;\n\
+}\n\
+extern \"C\" __global__ void softmax(const float *x, float *y, int n) {\n\
+  __shared__ float part[256];\n\
+  int r = blockIdx.x, t = threadIdx.x;\n\
+  float m = -INFINITY, s = 0;\n\
+  for (int i = t; i < n; i += blockDim.x) m = fmaxf(m, x[r * n + i]);\n\
+  part[t] = m; __syncthreads();\n\
+  for (int k = blockDim.x / 2; k; k /= 2) { if (t < k) part[t] = fmaxf(part[t], part[t + k]); __syncthreads(); }\n\
+  m = part[0]; __syncthreads();\n\
+  for (int i = t; i < n; i += blockDim.x) s += __expf(x[r * n + i] - m);\n\
+  part[t] = s; __syncthreads();\n\
+  for (int k = blockDim.x / 2; k; k /= 2) { if (t < k) part[t] += part[t + k]; __syncthreads(); }\n\
+  for (int i = t; i < n; i += blockDim.x) y[r * n + i] = __expf(x[r * n + i] - m) / part[0];\n\
+}\n";
+
+__attribute__((noinline)) static void c_gemm(const float *a, const float *b, float *c, int n)
+{
+    memset(c, 0, sizeof *c * (size_t)n * (size_t)n);
+    for (int y = 0; y < n; y++)
+        for (int k = 0; k < n; k++)
+            for (int x = 0; x < n; x++)
+                c[y * n + x] += a[y * n + k] * b[k * n + x];
+}
+
+__attribute__((noinline)) static void c_softmax(const float *x, float *y, int n)
+{
+    for (int r = 0; r < n; r++) {
+        float m = -INFINITY, s = 0;
+        for (int i = 0; i < n; i++)
+            m = fmaxf(m, x[r * n + i]);
+        for (int i = 0; i < n; i++)
+            s += y[r * n + i] = expf(x[r * n + i] - m);
+        for (int i = 0; i < n; i++)
+            y[r * n + i] /= s;
+    }
+}
+
+static double best_us(struct cpu *c, const char *kernel, const int64_t grid[3], const int64_t block[3], int count,
+                      const void *const *args, int runs)
+{
+    double best = INFINITY;
+    for (int i = 0; i < runs; i++) {
+        int64_t start = kb_now_us();
+        if (cpu_try_args(c, kernel, grid, block, 0, false, count, args)) {
+            fprintf(stderr, "%s\n", kb_error_line(&c->error));
+            exit(1);
+        }
+        best = fmin(best, (double)(kb_now_us() - start));
+    }
+    return best;
+}
+
+static void print_row(struct cpu *c, const char *name, double us, double c_us)
+{
+    double lanes = cpu_fact(c, "thread_instructions");
+    printf("%-12s %10.0f us %8.2f G lane-instructions/s   plain C %9.0f us   ratio %6.1f\n", name, us, lanes / us / 1e3,
+           c_us, us / c_us);
+}
+
+int main(int argc, char **argv)
+{
+    int runs = argc > 1 ? atoi(argv[1]) : 5, n = 512, rows = 1024;
+    char *ptx = cuda_to_ptx(source, NULL);
+    if (!ptx) {
+        puts("no NVRTC found");
+        return 0;
+    }
+    struct cpu c;
+    cpu_open(&c, NULL);
+    cpu_load(&c, ptx);
+    free(ptx);
+    size_t count = (size_t)rows * (size_t)rows;
+    float *x = cpu_buffer(&c, "x", KB_F32, (int64_t)count, NULL),
+          *y = cpu_buffer(&c, "y", KB_F32, (int64_t)count, NULL);
+    float *z = cpu_buffer(&c, "z", KB_F32, (int64_t)count, NULL);
+    for (size_t i = 0; i < count; i++)
+        x[i] = y[i] = (float)(i * 2654435761u % 1000) / 500.0f - 1;
+    uint64_t px = cpu_address(&c, 0), py = cpu_address(&c, 1), pz = cpu_address(&c, 2);
+    const void *gemm[] = {&px, &py, &pz, &n}, *soft[] = {&px, &pz, &rows};
+    printf("%s, best of %d\n", ptx_isa_name(), runs);
+    int64_t start = kb_now_us();
+    c_gemm(x, y, z, n);
+    double c_us = (double)(kb_now_us() - start);
+    double us = best_us(&c, "gemm_naive", (int64_t[3]){n / 32, n / 8, 1}, (int64_t[3]){32, 8, 1}, 4, gemm, runs);
+    print_row(&c, "gemm naive", us, c_us);
+    us = best_us(&c, "gemm_tiled", (int64_t[3]){n / 16, n / 16, 1}, (int64_t[3]){16, 16, 1}, 4, gemm, runs);
+    print_row(&c, "gemm tiled", us, c_us);
+    start = kb_now_us();
+    c_softmax(x, z, rows);
+    c_us = (double)(kb_now_us() - start);
+    us = best_us(&c, "softmax", (int64_t[3]){rows, 1, 1}, (int64_t[3]){256, 1, 1}, 3, soft, runs);
+    print_row(&c, "softmax", us, c_us);
+    cpu_close(&c);
+    return 0;
+}
