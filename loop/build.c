@@ -328,6 +328,10 @@ void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
     slot->current = b;
     b->dead = false;
     b->known = true;
+    kb_shared_unref(b->source);
+    b->source = slot->source->latest;
+    b->source->refs++;
+    b->saved_us = b->source->snapshot.saved_us;
     emit_state(s, b, "started");
     emit_state(s, b, "final");
     if (kb_build_passed(b))
@@ -359,18 +363,16 @@ void kb_build_found(struct kb_session *s, struct kb_build *b, int number, const 
 
 // The end of its content's quiet time
 
-static bool something_finished(const struct kb_build *b)
+// A number is for what was built, failures included: a compile that a newer save cut short takes none.
+static bool was_built(const struct kb_build *b)
 {
-    for (int i = 0; i < KB_RUNGS; i++)
-        if (b->rungs[i] > KB_STATUS_RUNNING)
-            return true;
-    return false;
+    return b->rungs[KB_RUNG_SCAN] == KB_STATUS_FAIL || b->rungs[KB_RUNG_COMPILE] > KB_STATUS_RUNNING;
 }
 
 void kb_build_settle(struct kb_session *s, struct kb_build *b)
 {
     const struct kb_watched *w = s->slots[b->variant].source;
-    if (b->dead || b->claiming || b->final || !w || !w->settled || w->latest != b->source || !something_finished(b))
+    if (b->dead || b->claiming || b->final || !w || !w->settled || w->latest != b->source || !was_built(b))
         return;
     b->claiming = true;
     kb_records_claim(s, b);

@@ -235,7 +235,7 @@ void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb
 void kb_build_rung_done(struct kb_session *, struct kb_build *, enum kb_rung); // goes on to the next, or ends
 void kb_build_rerun(struct kb_session *, struct kb_build *, enum kb_rung from);
 void kb_build_compiled(struct kb_session *, struct kb_build *, struct kb_frame *); // the `compiled` frame
-void kb_build_settle(struct kb_session *, struct kb_build *); // its content is final, or something finished: claim
+void kb_build_settle(struct kb_session *, struct kb_build *); // its content is final, or its compile ended: claim
 void kb_build_found(struct kb_session *, struct kb_build *, int number, const cJSON *record, struct kb_blobs *);
 void kb_build_claimed(struct kb_session *, struct kb_build *, int number, const char *git, bool known);
 void kb_build_no_device(struct kb_session *, struct kb_build *);

@@ -145,6 +145,7 @@ void kb_records_claim(struct kb_session *s, struct kb_build *b)
     struct kb_history_object *objects = kb_alloc(sizeof *objects * CLAIM_OBJECTS);
     char **names = kb_alloc(sizeof *names * CLAIM_OBJECTS);
     int named = objects_of(b, objects, names), n = named + binaries_of(b, objects + named);
+    b->stored = n > named;
     ask(s, kb_io_claim(s->io, b->name, record_of(s, b), objects, n), b);
     for (int i = 0; i < named; i++)
         free(names[i]);
@@ -247,6 +248,7 @@ static void claimed(struct kb_session *s, struct kb_build *b, const struct kb_io
         return;
     }
     struct kb_slot *slot = b->dead ? NULL : &s->slots[b->variant];
+    b->stored = b->stored && !m->known; // a known version may lack what this build has
     if (slot && m->version > slot->last_number)
         slot->last_number = m->version;
     kb_build_claimed(s, b, m->version, m->git, m->known);
@@ -295,7 +297,7 @@ void kb_records_step(struct kb_session *s)
 
 int kb_records_wait_ms(const struct kb_session *s)
 {
-    return s->asked_count || s->disk_stuck ? 250 : -1;
+    return s->asked_count || s->disk_stuck ? 250 : 1000; // a disk that hangs wakes nobody
 }
 
 bool kb_records_pending(const struct kb_session *s)

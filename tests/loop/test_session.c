@@ -1,4 +1,5 @@
 // Saves, versions and their order, with a scripted worker.
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "support_session.h"
@@ -8,8 +9,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct bed *started(void)
@@ -357,6 +360,99 @@ static void without_history_numbers_still_rise(void **state)
     bed_free(b);
 }
 
+// A3: git writes a file several times within moments, also while a build is held.
+static void a_burst_ends_with_the_last_content(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    char *gate = bed_path(b, "gate"), *fake = kb_format("//fake: compile=hold:%s", gate);
+    char *path = bed_path(b, "a.cu");
+    for (int i = 1; i <= 12; i++) {
+        if (i % 3 == 0)
+            unlink(path);
+        bed_kernel(b, "a.cu", "a", fake, i);
+        bed_idle(b, 15);
+    }
+    bed_until_event(b, "rung variant=a rung=compile status=running");
+    bed_idle(b, 200); // whatever would still start starts now
+    bed_write(b, "gate", "");
+    bed_until_event(b, "done variant=a status=pass");
+    bed_idle(b, 150);
+    assert_int_equal(bed_count(b, "done variant=a"), 1);
+    assert_int_equal(bed_count(b, "build variant=a state=final"), 1);
+    assert_int_equal(bed_count(b, "build variant=a state=final version=2"), 1);
+    char *objects = bed_read(b, ".kbench/versions/a/2.json"), *source = bed_read(b, "a.cu");
+    struct kb_hash hash = kb_hash_of(source, strlen(source));
+    assert_non_null(strstr(objects, hash.hex)); // its stored source is the file as it is
+    free(objects);
+    free(source);
+    free(path);
+    free(gate);
+    free(fake);
+    bed_free(b);
+}
+
+static bool disk_is_stuck(struct bed *b, const void *nothing)
+{
+    (void)nothing;
+    const cJSON *status = bed_find(b, "status level=warning");
+    return status && strstr(kb_json_text(status, "text", ""), "a disk hangs");
+}
+
+static void a_stuck_disk_holds_no_verdict_back(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    char *stall = bed_path(b, "stall");
+    setenv("KB_TEST_IO_STALL", stall, 1);
+    bed_start(b);
+    unsetenv("KB_TEST_IO_STALL");
+    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "done variant=b");
+    bed_write(b, "stall", "");
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
+    bed_until_event(b, "rung variant=a rung=time status=pass version=null");
+    bed_until(b, disk_is_stuck, NULL);
+    assert_int_equal(bed_count(b, "build variant=a state=final"), 0);
+    unlink(stall);
+    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "status level=info");
+    free(stall);
+    bed_free(b);
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void many_saves_leave_nothing_behind(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    int before = open_descriptors();
+    for (int i = 1; i <= 60; i++) {
+        char *pattern = kb_format("done variant=a version=%d", i + 1);
+        static const char *const fakes[] = {"//fake: time=9", "//fake: run=poison", "//fake: compile=fail",
+                                            "//fake: verify=crash"};
+        bed_kernel(b, "a.cu", "a", fakes[i % 4], i);
+        bed_until_event(b, pattern);
+        free(pattern);
+    }
+    bed_kernel(b, "a.cu", "a", "//fake: time=8", 1000);
+    bed_until_event(b, "done variant=a status=pass version=62");
+    bed_until_event(b, "timing variant=a version=62 stage=settled");
+    assert_in_range(open_descriptors(), 1, before + 2);
+    bed_free(b);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // no child is left, not even a dead one
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +477,9 @@ int main(void)
         cmocka_unit_test(cancel_skips_the_rest),
         cmocka_unit_test(a_later_session_knows_the_version),
         cmocka_unit_test(without_history_numbers_still_rise),
+        cmocka_unit_test(a_burst_ends_with_the_last_content),
+        cmocka_unit_test(a_stuck_disk_holds_no_verdict_back),
+        cmocka_unit_test(many_saves_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
