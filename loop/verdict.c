@@ -62,6 +62,7 @@ void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_
         }
         name_version(baseline, item);
         kb_json_set(event, "baseline", item);
+        cJSON_DeleteItemFromObjectCaseSensitive(event, "against");
     }
     name_version(of, event);
     if (of == b)

@@ -6,8 +6,8 @@
 //                        garbage | half | long | forge | hold:PATH
 //   time = microseconds, or one of the words above
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
-//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail
-//   KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
+//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_EXCLUSIVE (set: one context at
+//   a time) KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
 #include "base/json.h"
 #include "base/memory.h"
 #include "bench/frame.h"
@@ -322,7 +322,7 @@ static void versus(int64_t job, const char *stage, double us, const char *key)
 {
     cJSON *head = kb_frame_head("versus", job);
     double ratio = us / microseconds(key);
-    kb_json_set_text(head, "baseline", key);
+    kb_json_set_text(head, "against", key);
     kb_json_set_number(head, "case", 0);
     kb_json_set_text(head, "stage", stage);
     kb_json_set_number(head, "ratio", ratio);
@@ -401,6 +401,10 @@ static cJSON *device(void)
     kb_json_set_text(d, "arch", "sm_90");
     kb_json_set_text(d, "uuid", getenv("KB_FAKE_UUID"));
     kb_json_set_text(d, "driver", "0.0");
+    kb_json_set_number(d, "memory_bytes", 100);
+    kb_json_set_number(d, "free_bytes", 90);
+    kb_json_set_number(d, "mps", 0);
+    kb_json_set_bool(d, "exclusive_process", getenv("KB_FAKE_EXCLUSIVE") != NULL);
     return d;
 }
 

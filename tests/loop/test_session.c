@@ -130,7 +130,7 @@ static void a_newer_save_cancels_the_run(void **state)
     bed_until_event(b, "done variant=a version=3 status=pass");
     assert_int_equal(bed_count(b, "build variant=a state=superseded version=2"), 1);
     assert_int_equal(bed_count(b, "worker role=run state=killed"), 0);
-    assert_int_equal(bed_log_count(b, "run start"), 1);
+    assert_int_equal(bed_log_count(b, "run prepare"), 1);
     bed_free(b);
 }
 

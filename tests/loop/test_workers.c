@@ -52,8 +52,37 @@ static void a_poisoned_context_is_replaced(void **state)
     (void)state;
     struct bed *b = started();
     fails_in(b, "//fake: run=poison", "run", "CUDA_ERROR_ILLEGAL_ADDRESS");
-    assert_int_equal(bed_log_count(b, "run start"), 2);
     assert_int_equal(bed_log_count(b, "run prepare"), 2);
+    bed_free(b);
+}
+
+static bool spare_is_up(struct bed *b, const void *starts)
+{
+    return bed_log_count(b, "run start") == *(const int *)starts;
+}
+
+static void a_spare_takes_over(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    int two = 2, three = 3;
+    bed_until(b, spare_is_up, &two);
+    fails_in(b, "//fake: run=poison", "run", "CUDA_ERROR_ILLEGAL_ADDRESS");
+    bed_until(b, spare_is_up, &three); // the next spare
+    bed_free(b);
+}
+
+static void an_exclusive_gpu_gets_no_spare(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    setenv("KB_FAKE_EXCLUSIVE", "1", 1);
+    bed_start(b);
+    bed_until_event(b, "done variant=b");
+    bed_idle(b, 200);
+    assert_int_equal(bed_log_count(b, "run start"), 1);
+    fails_in(b, "//fake: run=poison", "run", "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_int_equal(bed_log_count(b, "run start"), 2);
     bed_free(b);
 }
 
@@ -220,7 +249,7 @@ static void restart_replaces_all(void **state)
     kb_session_command(b->session, KB_COMMAND_RESTART, NULL);
     bed_until_event(b, "worker role=run state=ready");
     next_save_runs_clean(b, 2);
-    assert_int_equal(bed_log_count(b, "run start"), 2);
+    assert_in_range(bed_log_count(b, "run start"), 2, 4); // with or without spares
     bed_free(b);
 }
 
@@ -341,6 +370,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_poisoned_context_is_replaced),
+        cmocka_unit_test(a_spare_takes_over),
+        cmocka_unit_test(an_exclusive_gpu_gets_no_spare),
         cmocka_unit_test(a_crash_names_its_signal),
         cmocka_unit_test(a_compiler_crash_fails_that_version),
         cmocka_unit_test(a_hung_kernel_is_terminated),
