@@ -1,10 +1,11 @@
-# Copies the shared libraries that a bare machine lacks beside the programs (see CMAKE_BUILD_RPATH).
-find_library(KB_CJSON_SO cjson REQUIRED)
-file(REAL_PATH ${KB_CJSON_SO} cjson_real)
+# Copies the small shared libraries that a bare machine may lack beside the programs (see CMAKE_BUILD_RPATH), under the
+# names that the loader looks for.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-file(COPY_FILE ${cjson_real} ${CMAKE_BINARY_DIR}/lib/libcjson.so.1 ONLY_IF_DIFFERENT)
-find_library(KB_CMOCKA_SO cmocka)
-if(KB_CMOCKA_SO)
-  file(REAL_PATH ${KB_CMOCKA_SO} cmocka_real)
-  file(COPY_FILE ${cmocka_real} ${CMAKE_BINARY_DIR}/lib/libcmocka.so.0 ONLY_IF_DIFFERENT)
-endif()
+foreach(library cjson.so.1 utf8proc.so.2 cmocka.so.0)
+  string(REGEX REPLACE "\\.so.*" "" short ${library})
+  find_library(KB_CARRY_${short} ${short})
+  if(KB_CARRY_${short})
+    file(REAL_PATH ${KB_CARRY_${short}} real)
+    file(COPY_FILE ${real} ${CMAKE_BINARY_DIR}/lib/lib${library} ONLY_IF_DIFFERENT)
+  endif()
+endforeach()
