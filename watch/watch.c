@@ -357,6 +357,24 @@ static bool is_being_saved_at_first(const struct kb_watch *w, struct kb_watched 
 
 // If any of its files had an event while the snapshot was read, the snapshot may be half of one version and half of
 // the next.
+static bool is_disturbed(struct kb_watch *w, struct kb_watched *s, const struct kb_reading *reading, unsigned touches)
+{
+    enum { MOST_TRIES = 50 }; // whoever keeps a file open for good is not waited for
+    static const int64_t again_us = 1000;
+    bool polled = w->polling || s->deaf;
+    read_notices(w);
+    if (s->touches != touches) {
+        if (is_unsteady(s))
+            s->due_us = w->now_us + w->quiet_us;
+        return true;
+    }
+    if (kb_watched_is_steady(s, reading, polled, w->now_us, w->quiet_us) || s->unsteady >= MOST_TRIES)
+        return false;
+    s->unsteady++;
+    s->due_us = w->now_us + (polled ? w->quiet_us : again_us);
+    return true;
+}
+
 static void take_snapshot(struct kb_watch *w, int index)
 {
     struct kb_watched *s = w->sources[index];
@@ -370,14 +388,12 @@ static void take_snapshot(struct kb_watch *w, int index)
     struct kb_reading reading;
     unsigned touches = s->touches;
     kb_watched_read(s, &reading);
-    read_notices(w);
-    if (s->touches != touches) {
+    if (is_disturbed(w, s, &reading, touches)) {
         kb_watched_discard(&reading);
-        if (is_unsteady(s))
-            s->due_us = w->now_us + w->quiet_us;
         return;
     }
     s->dirty = false;
+    s->unsteady = 0;
     kb_watched_accept(s, &reading);
     if (reading.status)
         tell_failure(w, index, &reading);
@@ -403,8 +419,7 @@ static void process(struct kb_watch *w)
     for (size_t i = 0; i < w->source_count; i++)
         if (w->sources[i])
             kb_watched_timers(w->sources[i], w->now_us, w->quiet_us, w->poll_us);
-    take_snapshots(w);
-    find_lost(w);
+    take_snapshots(w); // what it emits goes out before the watches of new headers are set
     for (size_t i = 0; i < w->source_count; i++)
         if (w->sources[i] && kb_watched_is_settled(w->sources[i], w->now_us, w->quiet_us))
             settle(w, (int)i);

@@ -246,6 +246,29 @@ void kb_watched_read(struct kb_watched *s, struct kb_reading *reading)
     reading->error_number = errno;
 }
 
+bool kb_watched_is_steady(struct kb_watched *s, const struct kb_reading *reading, bool polled, int64_t now_us,
+                          int64_t quiet_us)
+{
+    bool steady = true;
+    for (size_t i = 0; i < reading->read.count; i++) {
+        const char *path = reading->read.paths[i];
+        const struct kb_stamp *before = &reading->stamps[i];
+        ptrdiff_t index = kb_pathset_find(&s->names, path);
+        bool is_stand_in = index >= 0 && (s->tracked[index].open || s->tracked[index].gone);
+        if (is_stand_in || !before->regular || !kb_stamp_is_recent(before))
+            continue;
+        struct kb_stamp now = kb_stamp_of(path, polled);
+        if (kb_stamp_same_content(before, &now) && kb_writer_of(path) != KB_WRITER_OPEN)
+            continue;
+        steady = false;
+        if (polled && index >= 0) {
+            s->tracked[index].stamp = now;
+            kb_watched_writing(s, (int)index, now_us, true, quiet_us);
+        }
+    }
+    return steady;
+}
+
 static void free_stamps(struct kb_reading *r)
 {
     kb_pathset_free(&r->read);
@@ -282,6 +305,16 @@ static void accept_failure(struct kb_watched *s, struct kb_reading *r)
     free_stamps(r);
 }
 
+// Interests are found anew later; until then events still come in by the old ones.
+static void renumber_interests(struct kb_watched *s, const struct kb_pathset *names)
+{
+    for (size_t i = 0; i < s->interest_count; i++) {
+        struct kb_interest *interest = &s->interests[i];
+        if (interest->tracked >= 0)
+            interest->tracked = (int)kb_pathset_find(names, s->names.paths[interest->tracked]);
+    }
+}
+
 void kb_watched_accept(struct kb_watched *s, struct kb_reading *r)
 {
     if (r->status) {
@@ -308,6 +341,7 @@ void kb_watched_accept(struct kb_watched *s, struct kb_reading *r)
         kb_pathset_add(&names, snapshot->missing[i], NULL);
         tracked[count++] = carry_over(s, r, snapshot->missing[i]);
     }
+    renumber_interests(s, &names);
     for (size_t i = 0; i < s->names.count; i++)
         free(s->tracked[i].data);
     free(s->tracked);

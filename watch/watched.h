@@ -45,6 +45,7 @@ struct kb_watched {
     bool dirty, loud; // a snapshot is to be taken; say so even if it is the same
     int64_t dirty_us; // of the event that made it dirty
     int64_t due_us;   // not before this time
+    int unsteady;     // readings in a row that met a writer
     bool gap_over;    // the source was gone for the quiet time
     bool unsettled;
     int64_t event_us; // last event on any of its files
@@ -87,6 +88,10 @@ struct kb_reading {
     size_t capacity;
 };
 void kb_watched_read(struct kb_watched *s, struct kb_reading *reading);
+// False if a file that was read is being written at this moment. An event would say so as well, but truncating a file
+// comes before its event, and where files are polled there are none (polled: such a file counts as open from now on).
+bool kb_watched_is_steady(struct kb_watched *s, const struct kb_reading *reading, bool polled, int64_t now_us,
+                          int64_t quiet_us);
 void kb_watched_accept(struct kb_watched *s, struct kb_reading *reading); // the snapshot stays with the caller
 void kb_watched_discard(struct kb_reading *reading);
 

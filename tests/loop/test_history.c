@@ -321,6 +321,31 @@ static void a_folder_that_cannot_be_written(void **state)
     disk_remove(dir);
 }
 
+static void a_folder_of_somebody_else(void **state)
+{
+    (void)state;
+    enum { OTHER_USER = 65534 };
+    if (geteuid() != 0)
+        skip();
+    char *dir = disk_scratch();
+    struct kb_history *h = open_history(dir);
+    claim(h, "v", "k", "x", NULL);
+    kb_history_close(h);
+    assert_int_equal(chmod(dir, 0755), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct kb_error e = {0};
+        if (setgid(OTHER_USER) || setuid(OTHER_USER) || access(dir, X_OK))
+            _exit(0);
+        bool refused = kb_history_open(dir, true, &h, &e) == -1 && strstr(e.what, "Permission denied") &&
+                       strstr(e.remedy, "permission");
+        bool readable = kb_history_open(dir, false, &h, &e) == 0 && kb_history_find(h, "v", "k") == 1;
+        _exit(!refused || !readable);
+    }
+    wait_for(child);
+    disk_remove(dir);
+}
+
 // A full disk, played by a limit on the size of files.
 static void no_room_for_more(void **state)
 {
@@ -570,6 +595,7 @@ int main(void)
         cmocka_unit_test(damage_is_noticed_and_healed),
         cmocka_unit_test(a_removed_folder_is_made_again),
         cmocka_unit_test(a_folder_that_cannot_be_written),
+        cmocka_unit_test(a_folder_of_somebody_else),
         cmocka_unit_test(no_room_for_more),
         cmocka_unit_test(errors_for_the_editor),
         cmocka_unit_test(killed_at_any_moment),

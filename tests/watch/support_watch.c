@@ -75,20 +75,36 @@ static void record(struct seen_log *log, struct kb_watch_event *event)
         seen->main = kb_strdup(event->snapshot.files[0].data);
 }
 
+// True if it stopped at such an event.
+static bool run_queue(struct kb_watch *w, struct seen_log *log, int kind, int source)
+{
+    struct kb_watch_event event;
+    while (kb_watch_next(w, &event)) {
+        record(log, &event);
+        if ((int)event.kind == kind && (source < 0 || event.source == source))
+            return true;
+    }
+    return false;
+}
+
+static void wait_for_more(struct kb_watch *w, int most_ms)
+{
+    struct pollfd fd = {.fd = kb_watch_fd(w), .events = POLLIN};
+    int wait = kb_watch_wait_ms(w);
+    poll(&fd, 1, wait < 0 || wait > most_ms ? most_ms : wait);
+}
+
+void run_some(struct kb_watch *w, struct seen_log *log)
+{
+    run_queue(w, log, -1, -1);
+    wait_for_more(w, 20);
+}
+
 void run_until(struct kb_watch *w, struct seen_log *log, enum kb_watch_event_kind kind, int source)
 {
-    int64_t end = kb_now_us() + 20000000;
-    while (kb_now_us() < end) {
-        struct kb_watch_event event;
-        while (kb_watch_next(w, &event)) {
-            record(log, &event);
-            if (event.kind == kind && (source < 0 || event.source == source))
-                return;
-        }
-        struct pollfd fd = {.fd = kb_watch_fd(w), .events = POLLIN};
-        int wait = kb_watch_wait_ms(w);
-        poll(&fd, 1, wait < 0 || wait > 1000 ? 1000 : wait);
-    }
+    for (int64_t end = kb_now_us() + 20000000; kb_now_us() < end; wait_for_more(w, 1000))
+        if (run_queue(w, log, (int)kind, source))
+            return;
     fail_msg("event %d of source %d did not come; %d others did", kind, source, log->count);
 }
 

@@ -34,6 +34,8 @@ struct seen_log {
 // Runs the watch until an event of this kind for this source (-1: any) has come that was not in the log before.
 // Fails the test after 20 s.
 void run_until(struct kb_watch *w, struct seen_log *log, enum kb_watch_event_kind kind, int source);
+// Takes the events that are there and waits a little for more.
+void run_some(struct kb_watch *w, struct seen_log *log);
 // Runs the watch for as long as it takes to see another source change and settle.
 void run_past(struct kb_watch *w, struct seen_log *log, const char *dir, int sentinel);
 int seen_count(const struct seen_log *log, enum kb_watch_event_kind kind, int source);

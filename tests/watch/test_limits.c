@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct kb_watch_options fast = {.quiet_ms = 20, .poll_ms = 10};
@@ -54,6 +55,17 @@ static ssize_t read_overflows(int fd, void *buffer, size_t size)
     struct inotify_event event = {.wd = -1, .mask = IN_Q_OVERFLOW};
     memcpy(buffer, &event, sizeof event);
     return sizeof event;
+}
+
+static int reads_left;
+static const char *touched_dir;
+
+// Somebody writes a file just before the events are read for the n-th time.
+static ssize_t read_meets_a_write(int fd, void *buffer, size_t size)
+{
+    if (reads_left > 0 && --reads_left == 0)
+        put(touched_dir, "h39.h", "touched");
+    return read(fd, buffer, size);
 }
 
 static int watch_file(struct kb_watch *w, const char *dir, const char *name)
@@ -223,6 +235,49 @@ static void a_real_overflow(void **state)
     end(w, &log, dir);
 }
 
+// A source has just let go of its headers when an event for the last of them comes in, while another source is read.
+static void an_event_for_a_header_that_was_just_dropped(void **state)
+{
+    (void)state;
+    struct kb_inotify_calls calls = kb_inotify_system;
+    calls.read = read_meets_a_write;
+    char *dir = scratch_dir();
+    for (int first = 1; first <= 6; first++) {
+        reads_left = 0;
+        kb_inotify_use(&calls);
+        char *text = kb_strdup("");
+        for (int i = 0; i < 40; i++) {
+            char *more = kb_format("%s#include \"h%d.h\"\n", text, i), *name = kb_format("h%d.h", i);
+            put(dir, name, "");
+            free(text);
+            free(name);
+            text = more;
+        }
+        put(dir, "a.cu", text);
+        put(dir, "b.cu", "one");
+        put(dir, "sentinel", "0");
+        free(text);
+        struct seen_log log = {0};
+        struct kb_watch *w = kb_watch_new(&fast);
+        int a = watch_file(w, dir, "a.cu"), b = watch_file(w, dir, "b.cu"), sentinel = watch_file(w, dir, "sentinel");
+        run_until(w, &log, KB_WATCH_SETTLED, sentinel);
+        seen_clear(&log);
+        put(dir, "a.cu", "two");
+        put(dir, "b.cu", "two");
+        touched_dir = dir;
+        reads_left = first;
+        run_until(w, &log, KB_WATCH_SETTLED, b);
+        run_past(w, &log, dir, sentinel);
+        assert_int_equal(seen_count(&log, KB_WATCH_CHANGED, a), 1);
+        assert_int_equal(seen_count(&log, KB_WATCH_CHANGED, b), 1);
+        assert_int_equal(seen_last(&log, KB_WATCH_CHANGED, a)->snapshot.file_count, 1);
+        kb_watch_free(w);
+        seen_clear(&log);
+    }
+    kb_inotify_use(NULL);
+    scratch_remove(dir);
+}
+
 static void polling_on_request(void **state)
 {
     (void)state;
@@ -288,6 +343,57 @@ static void polling_waits_for_a_slow_writer(void **state)
     end(w, &log, dir);
 }
 
+enum { CANNOT_PLAY = 77, OTHER_USER = 65534 };
+
+// Runs as another user, who gets no lease on this file: 0 if the only content that was seen behind the first is whole.
+static int watch_as_other_user(const char *path, const char *whole, int ready)
+{
+    if (setgid(OTHER_USER) || setuid(OTHER_USER) || access(path, R_OK) || kb_writer_of(path) != KB_WRITER_UNKNOWN)
+        return CANNOT_PLAY;
+    struct kb_watch *w = kb_watch_new(&(struct kb_watch_options){.poll_ms = 100, .force_polling = true});
+    kb_watch_add(w, path, NULL, 0, false);
+    for (int changes = 0;; usleep(1000)) {
+        struct kb_watch_event event;
+        if (!kb_watch_next(w, &event))
+            continue;
+        if (event.kind == KB_WATCH_CHANGED && ++changes == 2)
+            return strcmp(event.snapshot.files[0].data, whole) != 0;
+        if (event.kind == KB_WATCH_SETTLED && write(ready, "", 1) != 1)
+            return 1;
+    }
+}
+
+// Nobody can be asked whether the file is still open: an empty file is not believed at once.
+static void polling_where_writers_cannot_be_asked_about(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    char *dir = scratch_dir(), *path = in_dir(dir, "k.cu");
+    assert_int_equal(chmod(dir, 0755), 0);
+    put(dir, "k.cu", "one\n");
+    int ready[2], status = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(watch_as_other_user(path, "whole\n", ready[1]));
+    close(ready[1]);
+    char byte;
+    if (read(ready[0], &byte, 1) == 1) {
+        int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        usleep(300000); // longer than a file that holds something is waited for
+        assert_int_equal(write(fd, "whole\n", 6), 6);
+        close(fd);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ready[0]);
+    free(path);
+    scratch_remove(dir);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_PLAY)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,9 +402,11 @@ int main(void)
         cmocka_unit_test(a_folder_that_cannot_be_heard_is_polled),
         cmocka_unit_test(an_injected_overflow),
         cmocka_unit_test(a_real_overflow),
+        cmocka_unit_test(an_event_for_a_header_that_was_just_dropped),
         cmocka_unit_test(polling_on_request),
         cmocka_unit_test(polling_sees_a_change_that_hides),
         cmocka_unit_test(polling_waits_for_a_slow_writer),
+        cmocka_unit_test(polling_where_writers_cannot_be_asked_about),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
