@@ -10,6 +10,9 @@ enum kb_rung {
 enum kb_status { KB_STATUS_NONE, KB_STATUS_RUNNING, KB_STATUS_PASS, KB_STATUS_FAIL, KB_STATUS_SKIP, KB_STATUS_NA, KB_STATUSES };
 enum kb_worker_role { KB_WORKER_COMPILE, KB_WORKER_RUN, KB_WORKER_ROLES };
 
+// How long the timing of a fresh version may take before its first verdict; the settled one follows.
+enum { KB_FIRST_BUDGET_MS = 20 };
+
 struct kb_rung_info {
     const char *name;
     enum kb_worker_role worker;

@@ -10,7 +10,6 @@
 enum {
     MOST_LOADED = 6, // versions in the worker at once; it drops the oldest itself beyond 8
     ROOFS_MS = 400,  // budgets
-    FIRST_MS = 20,
     SETTLED_MS = 150,
     ONCE_MS = 400,
 };
@@ -110,7 +109,7 @@ static void send_time(struct kb_session *s, struct kb_build *b, bool settled)
     for (int i = 0; i < count; i++)
         cJSON_AddItemToArray(list, cJSON_CreateString(against[i]->key));
     kb_json_set(head, "cases", cJSON_CreateArray());
-    kb_json_set_number(head, "budget_ms", !settled ? FIRST_MS : s->options.once ? ONCE_MS : SETTLED_MS);
+    kb_json_set_number(head, "budget_ms", !settled ? KB_FIRST_BUDGET_MS : s->options.once ? ONCE_MS : SETTLED_MS);
     kb_json_set_text(head, "stage", settled ? "settled" : "first");
     kb_peer_send(s->run.peer, head, NULL, 0);
 }
