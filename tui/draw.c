@@ -254,13 +254,11 @@ static int draw_hints(const struct kb_app *a, const struct kb_canvas *c, int mos
 {
     int x = 1;
     bool replay = a->driver.replay != NULL;
-    for (int pass = 0; pass < 2; pass++) // a replay's own keys first
+    for (int pass = replay ? 0 : 1; pass < 2; pass++) // a replay's own keys first
         for (size_t i = 0; i < kb_binding_count; i++) {
             const struct kb_binding *b = &kb_bindings[i];
             bool own = b->group == KB_GROUP_REPLAY, work = b->group == KB_GROUP_WORK;
-            if (!b->hint || own != (replay && pass == 0) || (replay && work))
-                continue;
-            if (pass == 1 && own)
+            if (!b->hint || own != (pass == 0) || (replay && work))
                 continue;
             char key[16];
             const char *name = kb_key_name(b->keys[0], key);

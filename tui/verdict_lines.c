@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "base/memory.h"
+#include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/verdict.h"
 
@@ -176,6 +177,20 @@ static void add_goal(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_DIM, " %s of %s", kb_show_percent(value).s, kb_show_percent(wanted).s);
 }
 
+// Without a time: what was counted says why it will be fast or slow.
+static void add_counts(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *event = s->version->cases[s->case_index].facts, *facts = kb_json_get(event, "facts");
+    double sectors = kb_sectors_per_request(event), lanes = kb_json_number(facts, "average_active_lanes", NAN);
+    if (!isnan(sectors))
+        kb_spanf(l, KB_STYLE_NUMBER, "   %s sectors/request", kb_show_us(sectors).s);
+    double conflicts = kb_json_number(facts, "shared_bank_conflicts", NAN);
+    if (conflicts > 0)
+        kb_spanf(l, KB_STYLE_WARN, "   %s bank conflicts", kb_show_count(conflicts).s);
+    if (!isnan(lanes))
+        kb_spanf(l, KB_STYLE_TEXT, "   %s of 32 lanes", kb_show_us(lanes).s);
+}
+
 static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
 {
     const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
@@ -183,6 +198,7 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
     if (o == KB_OUTCOME_RIGHT) {
         const struct kb_rung_state *time = &s->version->rungs[KB_RUNG_TIME];
         kb_spanf(l, KB_STYLE_DIM, "   no time: %s", time->reason ? time->reason : "not timed");
+        add_counts(l, s);
     } else if (o == KB_OUTCOME_TIMED) {
         const cJSON *cold = kb_json_get(timing, "cold");
         double spread = (kb_json_number(cold, "high_us", NAN) - kb_json_number(cold, "low_us", NAN)) / 2;

@@ -2,6 +2,7 @@
 // counts, device. Where something is unknown, the reason stands here.
 #include "base/json.h"
 #include "base/memory.h"
+#include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/view.h"
 
@@ -111,6 +112,15 @@ static void add_histogram(struct kb_lines *out, const cJSON *histogram)
     kb_spanf(l, KB_STYLE_DIM, " %s us", kb_show_us(kb_json_number(histogram, "high_us", NAN)).s);
 }
 
+static void add_work(const cJSON *timing, int width, struct kb_lines *out)
+{
+    const cJSON *r = kb_json_get(timing, "roofline");
+    measured(out, width, "floor", r, "floor_us", kb_show_time);
+    measured(out, width, "FLOPs", r, "flops", kb_show_flops);
+    measured(out, width, "bytes", r, "bytes", kb_show_bytes);
+    item(out, width, "bound", KB_STYLE_TEXT, kb_json_text(r, "bound", "unknown"));
+}
+
 static void add_timing(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
     int index = kb_app_pick_timed_case(a);
@@ -120,6 +130,11 @@ static void add_timing(const struct kb_app *a, const struct kb_model_version *v,
     char *title = kb_format("timing, case %s", kb_app_case_label(a, index));
     heading(out, title);
     free(title);
+    if (v->rungs[KB_RUNG_TIME].status == KB_STATUS_NA && v->rungs[KB_RUNG_TIME].reason) {
+        item(out, width, "time", KB_STYLE_UNKNOWN, v->rungs[KB_RUNG_TIME].reason);
+        add_work(timing, width, out);
+        return;
+    }
     bool speed = !isnan(kb_speed_us(a->model, v, index)) ||
                  (kb_failed_rung(v) < 0 && v->status != KB_STATUS_FAIL && !v->impossible);
     add_summary(out, width, timing, "cold", speed);
@@ -137,11 +152,7 @@ static void add_timing(const struct kb_app *a, const struct kb_model_version *v,
     item(out, width, "timed by", KB_STYLE_TEXT, kb_json_text(timing, "source", "–"));
     if (kb_json_text(timing, "source_reason", NULL))
         item(out, width, "", KB_STYLE_DIM, kb_json_text(timing, "source_reason", ""));
-    const cJSON *r = kb_json_get(timing, "roofline");
-    measured(out, width, "floor", r, "floor_us", kb_show_time);
-    measured(out, width, "FLOPs", r, "flops", kb_show_flops);
-    measured(out, width, "bytes", r, "bytes", kb_show_bytes);
-    item(out, width, "bound", KB_STYLE_TEXT, kb_json_text(r, "bound", "unknown"));
+    add_work(timing, width, out);
 }
 
 static void add_resources(const struct kb_model_version *v, int width, struct kb_lines *out)
@@ -162,33 +173,6 @@ static void add_resources(const struct kb_model_version *v, int width, struct kb
         measured(out, width, "occupancy", k, "occupancy", kb_show_percent);
         if (kb_json_text(k, "limited_by", NULL))
             item(out, width, "limited by", KB_STYLE_TEXT, kb_json_text(k, "limited_by", ""));
-    }
-}
-
-// Counts of the CPU device: whatever it tells, as a tree.
-static void add_tree(const cJSON *object, int depth, int width, struct kb_lines *out)
-{
-    const cJSON *entry;
-    int shown = 0;
-    cJSON_ArrayForEach(entry, object)
-    {
-        if (++shown > 64)
-            break;
-        char *key = kb_format("%*s%s", depth * 2, "", entry->string ? entry->string : "-");
-        if (cJSON_IsNumber(entry))
-            item(out, width, key, KB_STYLE_NUMBER,
-                 entry->valuedouble == floor(entry->valuedouble) ? kb_show_count(entry->valuedouble).s
-                                                                 : kb_show_plain(entry->valuedouble).s);
-        else if (cJSON_IsString(entry))
-            item(out, width, key, KB_STYLE_TEXT, entry->valuestring);
-        else if (cJSON_IsBool(entry))
-            item(out, width, key, KB_STYLE_TEXT, cJSON_IsTrue(entry) ? "yes" : "no");
-        else if (entry->child) {
-            item(out, width, key, KB_STYLE_DIM, "");
-            if (depth < 4)
-                add_tree(entry, depth + 1, width, out);
-        }
-        free(key);
     }
 }
 
@@ -255,10 +239,10 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
         add_timing(a, v, width, out);
         add_resources(v, width, out);
         int index = kb_app_case(a);
-        const cJSON *facts = index < a->model->case_count ? kb_json_get(v->cases[index].facts, "facts") : NULL;
+        const cJSON *facts = index < a->model->case_count ? v->cases[index].facts : NULL;
         if (facts) {
-            heading(out, "counted");
-            add_tree(facts, 0, width, out);
+            heading(out, "counted, by executing the PTX");
+            kb_facts_lines(a, facts, width, out);
         }
         add_version(v, width, out);
     }

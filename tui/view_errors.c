@@ -2,6 +2,7 @@
 // element and where the wrong ones lie.
 #include "base/json.h"
 #include "base/memory.h"
+#include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/view.h"
 
@@ -222,6 +223,7 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
         if (fail)
             add_map(output, width, out);
     }
+    kb_facts_reports(a, c->facts, width, out);
     const char *reason = kb_json_text(event, "reason", NULL);
     if (reason)
         kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);

@@ -1,5 +1,8 @@
-// All variants side by side: newest version, what became of it, time, share of the roof, error, resources.
+// All variants side by side: newest version, what became of it, time, share of the roof, error, resources; without a
+// GPU what was counted instead of the time.
 #include "base/json.h"
+#include "base/memory.h"
+#include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/view.h"
 
@@ -7,32 +10,84 @@
 #include <stdio.h>
 #include <string.h>
 
-// Columns that a table of this width has room for.
-struct columns {
-    int name, bar;
-    bool share, error, resources;
+enum { FIXED = 2 + 5 + 2, BAR_LEAST = 8, BAR_MOST = 40 }; // cursor, version, sign
+
+static const cJSON *main_kernel(const struct kb_subject *s)
+{
+    return cJSON_GetArrayItem(kb_json_get(s->version->resources, "kernels"), 0);
+}
+
+static struct kb_short show_speed(const struct kb_subject *s)
+{
+    return kb_show_time(kb_speed_us(s->model, s->version, s->case_index));
+}
+
+static struct kb_short show_share(const struct kb_subject *s)
+{
+    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
+    bool speed = !isnan(kb_speed_us(s->model, s->version, s->case_index));
+    return kb_show_percent(speed ? kb_json_number(kb_json_get(timing, "roofline"), "share", NAN) : NAN);
+}
+
+static struct kb_short show_max_abs(const struct kb_subject *s)
+{
+    double worst = NAN;
+    for (int i = 0; i < s->model->case_count; i++) {
+        double x = kb_json_number(kb_model_worst_metrics(s->version, i, NULL), "max_abs", NAN);
+        worst = isnan(worst) || x > worst ? x : worst;
+    }
+    return kb_show_error(worst);
+}
+
+static struct kb_short show_registers(const struct kb_subject *s)
+{
+    return kb_show_plain(kb_json_number(main_kernel(s), "registers", NAN));
+}
+
+static struct kb_short show_occupancy(const struct kb_subject *s)
+{
+    return kb_show_percent(kb_json_number(main_kernel(s), "occupancy", NAN));
+}
+
+static struct kb_short show_sectors(const struct kb_subject *s)
+{
+    return kb_show_us(kb_sectors_per_request(s->version->cases[s->case_index].facts));
+}
+
+static struct kb_short show_conflicts(const struct kb_subject *s)
+{
+    const cJSON *facts = kb_json_get(s->version->cases[s->case_index].facts, "facts");
+    return kb_show_count(kb_json_number(facts, "shared_bank_conflicts", NAN));
+}
+
+struct column {
+    const char *head;
+    int width;
+    struct kb_short (*show)(const struct kb_subject *);
+};
+static const struct column timed[] = {
+    {"time", 10, show_speed},    {"roof", 6, show_share},    {"max_abs", 10, show_max_abs},
+    {"regs", 7, show_registers}, {"occ", 6, show_occupancy}, {NULL, 0, NULL},
+};
+static const struct column counted[] = {
+    {"max_abs", 9, show_max_abs}, {"sect/req", 10, show_sectors}, {"conflicts", 11, show_conflicts},
+    {"occ", 6, show_occupancy},   {"regs", 6, show_registers},    {NULL, 0, NULL},
 };
 
-static struct columns columns_for(const struct kb_app *a, int width)
+static const struct column *columns_of(const struct kb_app *a)
 {
-    struct columns c = {.name = 7};
+    return strcmp(kb_json_text(a->model->device, "kind", "cuda"), "cpu") ? timed : counted;
+}
+
+static int name_width(const struct kb_app *a, int width)
+{
+    int most = 7;
     for (int i = 0; i < a->model->variant_count; i++) {
         int n = kb_text_width(a->model->variants[i].name, strlen(a->model->variants[i].name));
-        c.name = n > c.name ? n : c.name;
+        most = n > most ? n : most;
     }
-    int used = 2 + 5 + 2 + 10; // cursor, version, sign, time
-    int most = width - used;
-    c.name = c.name > most ? most : c.name;
-    c.name = c.name < 4 ? 4 : c.name;
-    used += c.name;
-    c.share = width >= used + 6;
-    used += 6;
-    c.error = width >= used + 10;
-    used += 10;
-    c.resources = width >= used + 12;
-    used += 12;
-    c.bar = width - used - 3 > 40 ? 40 : width - used - 3;
-    return c;
+    int room = width - FIXED - 10 < 4 ? 4 : width - FIXED - 10;
+    return most > room ? room : most;
 }
 
 static double slowest_us(const struct kb_app *a)
@@ -45,87 +100,80 @@ static double slowest_us(const struct kb_app *a)
     return most;
 }
 
-static void head(struct kb_line *l, const struct columns *c)
+static void head(struct kb_line *l, const struct kb_app *a, int name, int width)
 {
     kb_span(l, KB_STYLE_DIM, "  variant");
-    int x = 2 + c->name;
-    kb_span_right(l, x += 5, KB_STYLE_DIM, "ver");
-    kb_span_right(l, x += 12, KB_STYLE_DIM, "time");
-    if (c->share)
-        kb_span_right(l, x += 6, KB_STYLE_DIM, "roof");
-    if (c->error)
-        kb_span_right(l, x += 10, KB_STYLE_DIM, "max_abs");
-    if (c->resources)
-        kb_span_right(l, x += 12, KB_STYLE_DIM, "regs  occ");
+    kb_span_right(l, name + 7, KB_STYLE_DIM, "ver");
+    int x = name + FIXED;
+    for (const struct column *c = columns_of(a); c->head && x + c->width <= width; c++)
+        kb_span_right(l, x += c->width, KB_STYLE_DIM, c->head);
 }
 
-static double worst_error(const struct kb_app *a, const struct kb_model_version *v)
+// How long it takes beside the slowest.
+static void add_bar(struct kb_line *l, const struct kb_app *a, const struct kb_subject *s, int room)
 {
-    double worst = NAN;
-    for (int i = 0; i < a->model->case_count; i++) {
-        double x = kb_json_number(kb_model_worst_metrics(v, i, NULL), "max_abs", NAN);
-        worst = isnan(worst) || x > worst ? x : worst;
-    }
-    return worst;
-}
-
-static void numbers(struct kb_line *l, const struct kb_app *a, const struct kb_subject *s, const struct columns *c,
-                    int x)
-{
-    const cJSON *timing = kb_model_timing(a->model, s->version, s->case_index);
-    const cJSON *kernel = cJSON_GetArrayItem(kb_json_get(s->version->resources, "kernels"), 0);
     double us = kb_speed_us(a->model, s->version, s->case_index), slowest = slowest_us(a);
-    double share = kb_json_number(kb_json_get(timing, "roofline"), "share", NAN);
-    kb_span_right(l, x += 10, isnan(us) ? KB_STYLE_UNKNOWN : KB_STYLE_NUMBER, kb_show_time(us).s);
-    if (c->share)
-        kb_span_right(l, x += 6, KB_STYLE_TEXT, kb_show_percent(isnan(us) ? NAN : share).s);
-    if (c->error)
-        kb_span_right(l, x += 10, KB_STYLE_TEXT, kb_show_error(worst_error(a, s->version)).s);
-    if (c->resources) {
-        kb_span_right(l, x += 7, KB_STYLE_TEXT, kb_show_plain(kb_json_number(kernel, "registers", NAN)).s);
-        kb_span_right(l, x += 5, KB_STYLE_TEXT, kb_show_percent(kb_json_number(kernel, "occupancy", NAN)).s);
-    }
-    if (c->bar >= 8 && us > 0 && slowest > 0) {
-        kb_span(l, KB_STYLE_TEXT, "   ");
-        int n = (int)lround(us / slowest * c->bar);
-        for (int i = 0; i < (n < 1 ? 1 : n); i++)
-            kb_span(l, s->variant == a->variant ? KB_STYLE_POINT : KB_STYLE_TRAIL, kb_sign(KB_SIGN_BLOCK, a->ascii));
-    }
+    int most = room > BAR_MOST ? BAR_MOST : room;
+    if (most < BAR_LEAST || !(us > 0) || !(slowest > 0))
+        return;
+    int n = (int)lround(us / slowest * most);
+    kb_span(l, KB_STYLE_TEXT, "   ");
+    for (int i = 0; i < (n < 1 ? 1 : n); i++)
+        kb_span(l, s->variant == a->variant ? KB_STYLE_POINT : KB_STYLE_TRAIL, kb_sign(KB_SIGN_BLOCK, a->ascii));
 }
 
-static void row(struct kb_line *l, const struct kb_app *a, int i, const struct columns *c, int width)
+static void add_numbers(struct kb_line *l, const struct kb_app *a, const struct kb_subject *s, int x, int width)
+{
+    bool first = true;
+    for (const struct column *c = columns_of(a); c->head && x + c->width <= width; c++) {
+        struct kb_short text = c->show(s);
+        bool unknown = !strcmp(text.s, "–");
+        kb_span_right(l, x += c->width, unknown ? KB_STYLE_UNKNOWN : first ? KB_STYLE_NUMBER : KB_STYLE_TEXT, text.s);
+        first = false;
+    }
+    add_bar(l, a, s, width - x - 3);
+}
+
+static void add_trouble(struct kb_line *l, const struct kb_app *a, const struct kb_subject *s, enum kb_outcome o,
+                        int width)
+{
+    const struct kb_model_version *good = kb_last_good(a->model, s->variant);
+    kb_span(l, kb_outcome_style(o), " ");
+    kb_span_cut(l, width - kb_line_width(l), kb_outcome_style(o), kb_outcome_word(o));
+    double us = kb_speed_us(a->model, good, s->case_index);
+    if (good && good != s->version && kb_line_width(l) + 26 <= width)
+        kb_spanf(l, KB_STYLE_DIM, "  last good v%d %s", good->number, isnan(us) ? "" : kb_show_time(us).s);
+}
+
+static void row(struct kb_line *l, const struct kb_app *a, int i, int name, int width)
 {
     struct kb_subject s;
     kb_app_subject(a, i, kb_model_current(a->model, i), &s);
     enum kb_outcome o = kb_outcome_of(&s);
-    const struct kb_model_version *v = s.version, *good = kb_last_good(a->model, i);
-    bool here = i == a->variant;
+    bool here = i == a->variant, running = o == KB_OUTCOME_RUNNING, fine = kb_outcome_good(o);
+    char version[16] = "";
+    if (s.version)
+        snprintf(version, sizeof version, s.version->number > 0 ? "v%d" : "new", s.version->number);
     kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
-    kb_span_cut(l, c->name, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, a->model->variants[i].name);
-    char version[16] = "new";
-    if (v && v->number > 0)
-        snprintf(version, sizeof version, "v%d", v->number);
-    kb_span_right(l, 7 + c->name, KB_STYLE_DIM, v ? version : "");
-    bool running = o == KB_OUTCOME_RUNNING, fine = kb_outcome_good(o);
-    enum kb_sign sign = running || o == KB_OUTCOME_WAITING ? KB_SIGN_NONE : fine ? KB_SIGN_PASS : KB_SIGN_FAIL;
-    kb_spanf(l, fine ? KB_STYLE_GOOD : kb_outcome_style(o), " %s", kb_sign(running ? KB_SIGN_RUNNING : sign, a->ascii));
-    if (fine && v) {
-        numbers(l, a, &s, c, 9 + c->name);
-        return;
-    }
-    kb_span_cut(l, width - 11 - c->name, kb_outcome_style(o), " ");
-    kb_span_cut(l, width - 11 - c->name, kb_outcome_style(o), kb_outcome_word(o));
-    double us = kb_speed_us(a->model, good, s.case_index);
-    if (good && good != v && kb_line_width(l) + 26 <= width)
-        kb_spanf(l, KB_STYLE_DIM, "  last good v%d %s", good->number, isnan(us) ? "" : kb_show_time(us).s);
+    kb_span_cut(l, name, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, a->model->variants[i].name);
+    kb_span_right(l, name + 7, KB_STYLE_DIM, version);
+    enum kb_sign sign = running                   ? KB_SIGN_RUNNING
+                        : o == KB_OUTCOME_WAITING ? KB_SIGN_NONE
+                        : fine                    ? KB_SIGN_PASS
+                                                  : KB_SIGN_FAIL;
+    kb_spanf(l, fine ? KB_STYLE_GOOD : kb_outcome_style(o), " %s", kb_sign(sign, a->ascii));
+    if (fine)
+        add_numbers(l, a, &s, name + FIXED, width);
+    else
+        add_trouble(l, a, &s, o, width);
 }
 
 static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
-    struct columns c = columns_for(a, width);
-    head(kb_lines_add(out), &c);
+    int name = name_width(a, width);
+    head(kb_lines_add(out), a, name, width);
     for (int i = 0; i < a->model->variant_count; i++)
-        row(kb_lines_add(out), a, i, &c, width);
+        row(kb_lines_add(out), a, i, name, width);
     if (!a->model->variant_count)
         kb_span(kb_lines_add(out), KB_STYLE_DIM, "the bench was not read yet");
 }
@@ -140,7 +188,7 @@ static void move(struct kb_app *a, int by)
     int n = a->model->variant_count, to = a->variant + by;
     to = to >= n ? n - 1 : to;
     to = to < 0 ? 0 : to;
-    if (n)
+    if (n && to != a->variant)
         kb_app_focus_variant(a, to);
 }
 

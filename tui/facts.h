@@ -1,0 +1,13 @@
+// What the CPU device counted (jit/ptx/facts.h), as lines.
+#ifndef KB_TUI_FACTS_H
+#define KB_TUI_FACTS_H
+#include "tui/app.h"
+
+// event: a `facts` event or NULL. NAN if nothing was asked for. 4 is the least for 4-byte elements, 32 the most.
+double kb_sectors_per_request(const cJSON *event);
+// Out-of-bounds, races, divergent barriers: each with its place.
+void kb_facts_reports(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);
+// Totals, then the source lines that cost most.
+void kb_facts_lines(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);
+
+#endif
