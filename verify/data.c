@@ -154,6 +154,7 @@ static void free_set(struct kb_data *d, struct kb_set *s)
     free_buffers(d, s->ref);
     free_buffers(d, s->scale);
     free(s->hash);
+    free(s->ref_hash);
     free(s->fallback);
     *s = (struct kb_set){0};
 }
@@ -221,6 +222,7 @@ static int make_set(struct kb_data *d, const struct kb_case_data *c, struct kb_s
     s->ref = kb_alloc(args * sizeof *s->ref);
     s->scale = kb_alloc(args * sizeof *s->scale);
     s->hash = kb_alloc(args * sizeof *s->hash);
+    s->ref_hash = kb_alloc(args * sizeof *s->ref_hash);
     s->fallback = kb_alloc(args * sizeof *s->fallback);
     for (int i = 0; i < b->arg_count; i++) {
         enum kb_dtype dtype = b->args[i].dtype, wide = kb_reference_type(dtype);
@@ -300,29 +302,57 @@ static bool stale(const struct kb_set *s)
     return !s->ready || s->verified;
 }
 
+static struct kb_set *first_stale(const struct kb_case_data *c)
+{
+    for (int k = 0; k < c->set_count; k++)
+        if (stale(&c->sets[k]))
+            return &c->sets[k];
+    return NULL;
+}
+
+static bool has_room(const struct kb_data *d, const struct kb_case_data *c)
+{
+    return c->set_count && c->set_count < d->want_sets && d->used_bytes + c->set_bytes <= d->budget_bytes;
+}
+
+static bool is_slow(const struct kb_case_data *c)
+{
+    return c->reference_us > 20e3;
+}
+
+bool kb_data_has_slow(const struct kb_data *d)
+{
+    for (int i = 0; i < d->bench->case_count; i++) {
+        const struct kb_case_data *c = &d->cases[i];
+        if (c->usable && is_slow(c) && (first_stale(c) || has_room(d, c)))
+            return true;
+    }
+    return false;
+}
+
 int kb_data_refill(struct kb_data *d, bool slow, struct kb_case_data **c_out, struct kb_set **s_out, struct kb_error *e)
 {
     *c_out = NULL;
     *s_out = NULL;
     for (int i = 0; i < d->bench->case_count; i++) {
         struct kb_case_data *c = &d->cases[i];
-        struct kb_set *s = NULL;
-        if (!c->usable || (!slow && c->reference_us > 20e3))
-            continue;
-        for (int k = 0; k < c->set_count && !s; k++)
-            s = stale(&c->sets[k]) ? &c->sets[k] : NULL;
-        bool room = c->set_count && c->set_count < d->want_sets && d->used_bytes + c->set_bytes <= d->budget_bytes;
-        if (!s && c->set_count && !room)
+        struct kb_set *s = first_stale(c);
+        bool room = has_room(d, c);
+        if (!c->usable || (is_slow(c) && !slow) || (!s && c->set_count && !room))
             continue;
         *c_out = c;
-        if (!c->set_count && kb_data_prepare(d, c, e))
-            return -1;
-        if (!s && room && grow(d, c, &s, e)) { // memory is short: what is there must do
+        if (!c->set_count) {
+            if (kb_data_prepare(d, c, e))
+                return -1;
+            *s_out = &c->sets[0];
+            return 0;
+        }
+        if (!s && grow(d, c, &s, e)) { // memory is short: what is there must do
             d->want_sets = c->set_count;
             return 0;
         }
-        *s_out = s ? s : &c->sets[0];
-        return s && kb_set_fill(d, c, s, e) ? unusable(d, c, e) : 0;
+        *s_out = s;
+        return kb_set_fill(d, c, s, e) ? unusable(d, c, e) : 0;
     }
     return 0;
 }

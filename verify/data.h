@@ -24,6 +24,7 @@ struct kb_set {
     struct kb_buffer *input; // by argument; inputs and what inouts begin with
     uint64_t *hash;          // of each input
     struct kb_buffer *ref;   // by argument: outputs and inouts; doubles for floating types, else the type itself
+    uint64_t *ref_hash;      // of each of these
     struct kb_buffer *scale; // by argument: see kb_op_group_scale; floating types only
     double *fallback;        // by argument: root mean square over all groups
 };
@@ -84,6 +85,7 @@ int kb_data_prepare(struct kb_data *, struct kb_case_data *, struct kb_error *);
 // Fills or refills one set somewhere: a missing one, or one that verify took. slow: also where the reference takes long
 // (over 20 ms). *c and *s say which; NULL if all are full. -1 on failure.
 int kb_data_refill(struct kb_data *, bool slow, struct kb_case_data **c, struct kb_set **s, struct kb_error *);
+bool kb_data_has_slow(const struct kb_data *); // a set is missing that only slow would fill
 // A set for verifying that no version has seen; where the reference takes over 50 ms and none is ready, the one that
 // was taken least (*fresh false).
 struct kb_set *kb_data_take(struct kb_data *, struct kb_case_data *, bool *fresh, struct kb_error *);

@@ -188,6 +188,14 @@ static int find_scales(struct kb_data *d, const struct kb_case_data *c, const st
     return 0;
 }
 
+static int hash_results(struct kb_data *d, const struct kb_set *s, struct kb_error *e)
+{
+    for (int i = 0; i < d->bench->arg_count; i++)
+        if (s->ref[i].address && kb_op_hash(&d->ops, &s->ref[i], &s->ref_hash[i], e))
+            return -1;
+    return 0;
+}
+
 int kb_set_fill(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     s->ready = false;
@@ -198,7 +206,8 @@ int kb_set_fill(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, str
         return -1;
     if (d->has_reference) {
         bool kernel = d->bench->reference.kind == KB_REFERENCE_KERNEL;
-        if ((kernel ? run_kernels(d, c, s, e) : load_results(d, c, s, e)) || find_scales(d, c, s, e))
+        if ((kernel ? run_kernels(d, c, s, e) : load_results(d, c, s, e)) || find_scales(d, c, s, e) ||
+            hash_results(d, s, e))
             return -1;
     }
     s->has_reference = d->has_reference;

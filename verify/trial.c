@@ -128,23 +128,42 @@ static struct kb_trial_output *output_of(struct kb_trial *t, int arg)
     return NULL;
 }
 
-// Guards of everything the kernel was given, and that inputs kept their values.
+static int check_input(struct kb_data *d, struct kb_set *s, int arg, struct kb_trial *t, struct kb_error *e)
+{
+    uint64_t hash;
+    if (check_guard(d, &s->input[arg], arg, t, NULL, e) || kb_op_hash(&d->ops, &s->input[arg], &hash, e))
+        return -1;
+    if (hash != s->hash[arg])
+        fail_trial(t, "the kernel changed its input %s", d->bench->args[arg].name);
+    return 0;
+}
+
+// A stray write may hit anything, even what outputs are compared with.
+static int check_reference(struct kb_data *d, const struct kb_set *s, int arg, struct kb_trial *t, struct kb_error *e)
+{
+    uint64_t hash;
+    if (!s->has_reference || !s->ref[arg].address)
+        return 0;
+    if (kb_op_hash(&d->ops, &s->ref[arg], &hash, e))
+        return -1;
+    if (hash != s->ref_hash[arg])
+        fail_trial(t, "the kernel wrote to memory that it was not given: the reference of %s",
+                   d->bench->args[arg].name);
+    return 0;
+}
+
+// Guards of everything the kernel was given, and that inputs and references kept their values. What did not is filled
+// anew before its next use.
 static int check_surroundings(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const int *runs,
                               int run_count, struct kb_trial *t, struct kb_error *e)
 {
     for (int i = 0; i < d->bench->arg_count; i++) {
-        const struct kb_arg *a = &d->bench->args[i];
         for (int k = 0; k < run_count; k++)
             if (c->work[runs[k]][i].address && check_guard(d, &c->work[runs[k]][i], i, t, output_of(t, i), e))
                 return -1;
-        if (a->role != KB_INPUT)
-            continue;
-        uint64_t hash;
         bool was_whole = t->pass;
-        if (check_guard(d, &s->input[i], i, t, NULL, e) || kb_op_hash(&d->ops, &s->input[i], &hash, e))
+        if ((d->bench->args[i].role == KB_INPUT && check_input(d, s, i, t, e)) || check_reference(d, s, i, t, e))
             return -1;
-        if (hash != s->hash[i])
-            fail_trial(t, "the kernel changed its input %s", a->name);
         if (was_whole && !t->pass)
             kb_set_spoil(s);
     }

@@ -1,13 +1,18 @@
 // `prepare` and `idle`: the bench's data on the device.
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "profiles/timing.h"
 #include "worker/run.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { SLOW_AFTER_MS = 2000 };
 
 // The next piece of a blob; NULL beyond its end.
 static const char *take(const struct kb_frame *f, size_t *at, double bytes)
@@ -110,6 +115,17 @@ static void send_prepared(const struct run_worker *w, const struct kb_frame *f)
     kb_worker_send(head, NULL, 0);
 }
 
+static void send_pool(const struct kb_frame *f, const struct kb_case_data *c, const struct kb_set *s)
+{
+    cJSON *head = kb_frame_head("pool", kb_frame_job(f));
+    char number[24];
+    snprintf(number, sizeof number, "%" PRIu64, s->number);
+    kb_json_set_number(head, "case", c->index);
+    kb_json_set_text(head, "set", number);
+    kb_json_set_number(head, "sets", c->set_count);
+    kb_worker_send(head, NULL, 0);
+}
+
 void run_prepare(struct run_worker *w, const struct kb_frame *f)
 {
     struct kb_error error = {0};
@@ -136,34 +152,47 @@ void run_prepare(struct run_worker *w, const struct kb_frame *f)
             run_end(w, f, NULL, "fail", kb_error_line(&error));
             return;
         }
+        if (w->data.cases[i].set_count) // a sign of life, too: references may take long
+            send_pool(f, &w->data.cases[i], &w->data.cases[i].sets[0]);
     }
     send_prepared(w, f);
     run_end(w, f, NULL, "pass", NULL);
 }
 
-void run_idle(struct run_worker *w, const struct kb_frame *f)
+// Fills one set; false if there is nothing (more) to fill, or the device was lost.
+static bool refill_one(struct run_worker *w, const struct kb_frame *f, bool slow)
 {
     struct kb_case_data *c;
     struct kb_set *s;
     struct kb_error error = {0};
-    while (w->has_data && !kb_worker_pending()) {
-        if (kb_data_refill(&w->data, true, &c, &s, &error)) {
-            if (!run_device_lost(w))
-                continue; // that case has become unusable
-            run_end(w, f, NULL, "fail", kb_error_line(&error));
-            return;
-        }
-        if (!c)
-            break;
-        if (!s) // there was no memory for one more
-            continue;
-        cJSON *head = kb_frame_head("pool", kb_frame_job(f));
-        char number[24];
-        snprintf(number, sizeof number, "%" PRIu64, s->number);
-        kb_json_set_number(head, "case", c->index);
-        kb_json_set_text(head, "set", number);
-        kb_json_set_number(head, "sets", c->set_count);
-        kb_worker_send(head, NULL, 0);
+    if (kb_data_refill(&w->data, slow, &c, &s, &error)) // else that case has become unusable
+        return !run_device_lost(w);
+    if (c && s) // without s there was no memory for one more
+        send_pool(f, c, s);
+    return c != NULL;
+}
+
+// A reference that takes long keeps the device from the next save: it waits for a pause. False if a request came.
+static bool quiet_for(int ms)
+{
+    int64_t end = kb_now_us() + ms * 1000;
+    while (!kb_worker_pending()) {
+        int64_t left = (end - kb_now_us()) / 1000;
+        struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+        if (left <= 0)
+            return true;
+        poll(&p, 1, (int)left);
     }
-    run_end(w, f, NULL, "pass", NULL);
+    return false;
+}
+
+void run_idle(struct run_worker *w, const struct kb_frame *f)
+{
+    bool more = w->has_data;
+    while (more && !kb_worker_pending())
+        more = refill_one(w, f, false);
+    more = w->has_data && !run_device_lost(w) && kb_data_has_slow(&w->data) && quiet_for(SLOW_AFTER_MS);
+    while (more && !kb_worker_pending())
+        more = refill_one(w, f, true);
+    run_end(w, f, NULL, run_device_lost(w) ? "fail" : "pass", run_device_lost(w) ? "the device was lost" : NULL);
 }

@@ -36,9 +36,10 @@ static int n_of(void *const *a)
     return *(int *)a[2];
 }
 
+static double *reference_results;
 static void reference(void *const *a)
 {
-    double *y = *(double **)a[1];
+    double *y = reference_results = *(double **)a[1];
     for (int i = 0; i < n_of(a); i++)
         y[i] = 2.0 * (double)x_of(a)[i];
 }
@@ -81,6 +82,11 @@ static void input_guard(void *const *a)
 {
     good(a);
     x_of(a)[n_of(a)] = 1;
+}
+static void writes_reference(void *const *a)
+{
+    good(a);
+    reference_results[1] = y_of(a)[1] = 5;
 }
 static void zeros(void *const *a)
 {
@@ -138,6 +144,7 @@ static const struct toy_entry kernels[] = {
     {"flickers", flickers},
     {"wrong_every_second", wrong_every_second},
     {"reads_output", reads_output},
+    {"writes_reference", writes_reference},
     {"faults", NULL},
     {NULL, NULL},
 };
@@ -177,6 +184,7 @@ static void wrong_kernels_fail(void **state)
     must_fail("zeros_both", false, "the kernel changed its input x");
     must_fail("past_end", false, "64 bytes written past the end of y, from element 1517 on (it has 1517)");
     must_fail("before_start", false, "4 bytes written before the start of y, from byte -12 on");
+    must_fail("writes_reference", false, "memory that it was not given: the reference of y");
     must_fail("input_guard", false, "4 bytes written past the end of x");
     must_fail("one_nan", false, "1 of 1517 elements are NaN or infinite where the reference is a number");
     // A NaN may keep its payload through the sum, and then looks like poison.
