@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/history_parts.h"
+#include "watch/probe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,6 +38,12 @@ int kb_history_fail_write(struct kb_error *e, const char *path)
     kb_fail(e, path, write_remedy(saved), "the history cannot be written: %s", strerror(saved));
     errno = saved;
     return -1;
+}
+
+int kb_history_read(const char *path, size_t limit, char **data, size_t *size, struct kb_error *e)
+{
+    struct kb_stamp stamp;
+    return kb_probe_read(path, limit, data, size, &stamp, e);
 }
 
 int kb_history_sync_dir(const char *dir)

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "loop/history.h"
+#include "loop/history_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static char *read_line(const char *dir, const char *name)
 {
     char *path = kb_path_join(dir, name), *text = NULL;
     size_t size = 0;
-    if (!kb_is_file(path) || kb_file_read(path, MAX_GIT_FILE, &text, &size, NULL))
+    if (kb_history_read(path, MAX_GIT_FILE, &text, &size, NULL))
         text = NULL;
     free(path);
     if (text)
@@ -71,7 +71,7 @@ static char *packed(const char *common, const char *ref)
 {
     char *path = kb_path_join(common, "packed-refs"), *text = NULL, *found = NULL, *rest = NULL;
     size_t size = 0;
-    if (kb_is_file(path) && !kb_file_read(path, MAX_GIT_FILE, &text, &size, NULL)) {
+    if (!kb_history_read(path, MAX_GIT_FILE, &text, &size, NULL)) {
         for (char *line = strtok_r(text, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
             char *blank = strchr(line, ' ');
             if (blank && !strcmp(blank + 1, ref) && is_commit(line, (size_t)(blank - line)))

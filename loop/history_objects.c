@@ -41,7 +41,7 @@ int kb_history_object(struct kb_history *h, const char *hash, char **data, size_
         return kb_fail(e, h->objects, NULL, "\"%.40s\" is no object's name", hash);
     }
     char *path = kb_path_join(h->objects, hash);
-    int status = kb_file_read(path, LIMIT, data, size, e);
+    int status = kb_history_read(path, LIMIT, data, size, e);
     int saved = errno;
     if (!status && strcmp(kb_hash_of(*data, *size).hex, hash)) {
         char *aside = kb_format("%s.damaged", path);

@@ -28,6 +28,8 @@ struct kb_history {
 // Fills e from errno: what cannot be written, and what to do. Returns -1; errno is kept.
 int kb_history_fail_write(struct kb_error *e, const char *path);
 int kb_history_sync_dir(const char *dir);
+// Like kb_file_read, but a FIFO under one of our names blocks nobody.
+int kb_history_read(const char *path, size_t limit, char **data, size_t *size, struct kb_error *e);
 // Writes and syncs a new file in dir; its path, owned, or NULL with errno set.
 char *kb_history_temporary(struct kb_history *h, const char *dir, const void *data, size_t size);
 // Replaces dir/name by these bytes.

@@ -94,7 +94,7 @@ static int read_record(const char *path, cJSON **record, struct kb_error *e)
 {
     char *text = NULL;
     size_t size = 0;
-    if (kb_file_read(path, MAX_RECORD_BYTES, &text, &size, e))
+    if (kb_history_read(path, MAX_RECORD_BYTES, &text, &size, e))
         return -1;
     *record = cJSON_ParseWithLength(text, size);
     free(text);
@@ -110,7 +110,7 @@ static int read_record(const char *path, cJSON **record, struct kb_error *e)
 static char *key_in_head(const char *path)
 {
     char head[1024];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
     if (fd >= 0)
         close(fd);

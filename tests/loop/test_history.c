@@ -280,6 +280,13 @@ static void damage_is_noticed_and_healed(void **state)
     assert_int_equal(kb_history_find(h, "v", "no"), 0);
     assert_int_equal(kb_history_find(h, "v", "k8") + kb_history_find(h, "v", "k9"), 0);
     assert_int_equal(claim(h, "v", "k10", "x", NULL), 8);
+    // A FIFO under such a name must not hold anybody up.
+    char *fifo = kb_path_join(dir, ".kbench/versions/v/9.json");
+    assert_int_equal(mkfifo(fifo, 0644), 0);
+    assert_int_equal(kb_history_find(h, "v", "k11"), 0);
+    assert_int_equal(kb_history_load(h, "v", 9, &record, &e), -1);
+    assert_int_equal(claim(h, "v", "k11", "x", NULL), 10);
+    free(fifo);
     free(name);
     free(aside);
     kb_history_close(h);
