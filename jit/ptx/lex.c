@@ -62,8 +62,9 @@ static bool word_char(char c)
 static void lex_word(struct ptx_lexer *x)
 {
     const char *p = x->at + 1;
+    bool directive = *x->at == '.'; // ".reg.b16" is two words, "ld.global" one
     while (p < x->end) {
-        bool next = p + 1 < x->end && word_char(p[1]);
+        bool next = p + 1 < x->end && word_char(p[1]) && !directive;
         if (word_char(*p) || (*p == '.' && next))
             p++;
         else if (*p == ':' && x->end - p > 2 && p[1] == ':' && word_char(p[2]))

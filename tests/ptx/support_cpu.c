@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -211,23 +212,54 @@ char *cpu_report(struct cpu *c, const char *kind, int *line)
     return text;
 }
 
-char *ptx_kernel(const char *body)
+static char *wrap(const char *statements, char result)
 {
-    return kb_format(".version 9.0\n.target sm_90\n.address_size 64\n"
-                     ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc)\n{\n"
-                     ".reg .b32 %%r<40>; .reg .b64 %%d<40>; .reg .f32 %%f<40>; .reg .f64 %%g<40>; .reg .b16 %%h<40>;\n"
-                     ".reg .pred %%p<20>; .reg .b64 %%a, %%b, %%c, %%step; .reg .b32 %%lane;\n"
-                     "ld.param.u64 %%a, [pa]; ld.param.u64 %%b, [pb]; ld.param.u64 %%c, [pc];\n"
-                     "mov.u32 %%lane, %%tid.x; mul.wide.u32 %%step, %%lane, 8;\n"
-                     "add.u64 %%a, %%a, %%step; add.u64 %%b, %%b, %%step; add.u64 %%c, %%c, %%step;\n%s\nret;\n}\n",
-                     body);
+    static const struct {
+        char kind;
+        const char *text;
+    } stores[] = {
+        { 'r', "cvt.u64.u32 %d31, %r9;" }, { 'd', "mov.b64 %d31, %d9;" },
+        { 'f', "mov.b32 %r31, %f9; cvt.u64.u32 %d31, %r31;" }, { 'g', "mov.b64 %d31, %g9;" },
+        { 'h', "cvt.u64.u16 %d31, %h9;" }, { 'p', "selp.u64 %d31, 1, 0, %p9;" },
+    };
+    const char *store = NULL;
+    for (size_t i = 0; i < KB_COUNT(stores); i++)
+        if (stores[i].kind == result)
+            store = stores[i].text;
+    assert_non_null(store);
+    struct kb_text t = { 0 };
+    kb_text_add(&t, ".version 9.0\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u32 pn)\n{\n"
+                    ".reg .b32 %r<40>; .reg .b64 %d<40>; .reg .f32 %f<40>; .reg .f64 %g<40>; .reg .b16 %h<40>;\n"
+                    ".reg .pred %p<20>;\n"
+                    "mov.u32 %r32, %ctaid.x; mov.u32 %r33, %ntid.x; mov.u32 %r34, %tid.x;\n"
+                    "mad.lo.s32 %r32, %r32, %r33, %r34; ld.param.u32 %r35, [pn]; setp.ge.s32 %p19, %r32, %r35;\n"
+                    "@%p19 ret;\nmul.wide.s32 %d36, %r32, 8;\n");
+    for (int i = 0; i < 3; i++)
+        kb_text_addf(&t,
+                     "ld.param.u64 %%d37, [p%d]; add.s64 %%d37, %%d37, %%d36; ld.global.u64 %%d%d, [%%d37];\n"
+                     "cvt.u32.u64 %%r%d, %%d%d; mov.b32 %%f%d, %%r%d; mov.b64 %%g%d, %%d%d; cvt.u16.u64 %%h%d, %%d%d;\n",
+                     i, i, i, i, i, i, i, i, i, i);
+    kb_text_addf(&t, "%s\n%s\nld.param.u64 %%d37, [p3]; add.s64 %%d37, %%d37, %%d36; st.global.u64 [%%d37], %%d31;\nret;\n}\n",
+                 statements, store);
+    return kb_text_take(&t);
 }
 
-void cpu_run_body(struct cpu *c, const char *body)
+void cpu_statements(struct cpu *c, const char *statements, char result, int n, const uint64_t *x, const uint64_t *y,
+                    const uint64_t *z, uint64_t *out)
 {
-    char *text = ptx_kernel(body);
+    char *text = wrap(statements, result);
     cpu_load(c, text);
     free(text);
-    uint64_t a[3] = {cpu_address(c, 0), cpu_address(c, 1), cpu_address(c, 2)};
-    cpu_run(c, "k", 1, 32, 0, &a[0], &a[1], &a[2], NULL);
+    const uint64_t *from[] = { x, y, z, NULL };
+    uint64_t at[4];
+    int first = c->buffer_count;
+    for (int i = 0; i < 4; i++) {
+        cpu_buffer(c, "values", KB_I64, n, from[i]);
+        at[i] = cpu_address(c, first + i);
+    }
+    cpu_run(c, "k", (unsigned)(n + 63) / 64, 64, 0, &at[0], &at[1], &at[2], &at[3], &n, NULL);
+    memcpy(out, c->buffers[first + 3].host, (size_t)n * sizeof *out);
+    while (c->buffer_count > first)
+        c->device->ops->free(c->device, &c->buffers[--c->buffer_count]);
 }

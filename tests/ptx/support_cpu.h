@@ -50,9 +50,10 @@ double cpu_fact(struct cpu *c, const char *path);
 // The text of the first report of this kind, or NULL; owned by the caller.
 char *cpu_report(struct cpu *c, const char *kind, int *line);
 
-// Wraps instructions into a kernel `k(.param .u64 a, b, c)` run by one warp: %lane is the lane; %a, %b, %c the buffers'
-// addresses plus 8 * lane; registers %r<40> (b32), %d<40> (b64), %f<40>, %g<40> (f64), %h<40> (b16), %p<20>.
-char *ptx_kernel(const char *body);
-void cpu_run_body(struct cpu *c, const char *body); // loads and runs it on buffers 0..2
+// Runs PTX statements on n triples of 64-bit values, one lane each. They find the inputs in %d0 %d1 %d2 (b64), %r0 ..
+// (the low halves), %f0 .., %g0 .. (as f32, f64), %h0 .. (low 16 bits), and leave the result in %r9, %d9, %f9, %g9, %h9
+// or %p9, as result ('r', 'd', 'f', 'g', 'h', 'p') says. Registers up to 30 and %p0 to %p9 are theirs.
+void cpu_statements(struct cpu *c, const char *statements, char result, int n, const uint64_t *x, const uint64_t *y,
+                    const uint64_t *z, uint64_t *out);
 
 #endif
