@@ -395,9 +395,8 @@ void kb_build_claimed(struct kb_session *s, struct kb_build *b, int number, cons
 
 // Other ends
 
-bool kb_build_in_flight(const struct kb_session *s, const struct kb_build *b)
+bool kb_build_in_flight(const struct kb_build *b)
 {
-    (void)s;
     return !b->dead && b->stage != KB_STAGE_DONE;
 }
 

@@ -160,6 +160,7 @@ struct kb_session {
     int watched_count, watched_capacity;
     struct kb_watched *bench_file, *reference; // NULL: none
     bool inferred;                             // the bench was made from a bare .cu
+    char *skeleton;                            // then: the bench.json to offer
     bool announced;                            // the `session` event was sent
     bool bench_refused;                        // the last saved bench.json had an error
     struct kb_slot *slots;
@@ -242,7 +243,7 @@ void kb_build_no_device(struct kb_session *, struct kb_build *);
 void kb_build_resources(struct kb_session *, struct kb_build *); // what the compiler said, before a device adds to it
 void kb_build_errors(struct kb_session *, struct kb_build *, const cJSON *frame); // the `errors` frame
 void kb_build_cancel(struct kb_session *, struct kb_build *);                     // by hand: the rungs left are skipped
-bool kb_build_in_flight(const struct kb_session *, const struct kb_build *);
+bool kb_build_in_flight(const struct kb_build *);
 bool kb_build_failed(const struct kb_build *);
 bool kb_build_passed(const struct kb_build *);
 void kb_blobs_free(struct kb_blobs *);

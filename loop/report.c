@@ -275,6 +275,8 @@ static void add_head(const struct kb_model *m, struct kb_text *out)
     const char *remedy = kb_json_text(m->device, "remedy", NULL);
     if (!strcmp(kind, "none") && remedy && *remedy)
         kb_text_addf(out, "  %s\n", remedy);
+    if (kb_json_bool(kb_json_get(m->session, "bench"), "inferred", false))
+        kb_text_add(out, "no bench lists this file: its arguments are inferred, and nothing is verified\n");
     const cJSON *headline = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
     kb_text_addf(out, "%d case%s; times are of %s\n\n", m->case_count, m->case_count == 1 ? "" : "s",
                  kb_json_text(headline, "label", "the first"));

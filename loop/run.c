@@ -145,6 +145,16 @@ static bool spare_is_safe(const cJSON *device)
            free_bytes > 0.25 * total;
 }
 
+// Versions whose rungs did not apply while there was no device.
+static void catch_up(struct kb_session *s)
+{
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (b && b->stage == KB_STAGE_DONE && b->compiled && b->rungs[KB_RUNG_CHECK] == KB_STATUS_NA)
+            kb_build_rerun(s, b, KB_RUNG_CHECK);
+    }
+}
+
 static void hello(struct kb_session *s, const cJSON *head)
 {
     struct kb_run_worker *r = &s->run;
@@ -171,6 +181,7 @@ static void hello(struct kb_session *s, const cJSON *head)
     s->spare_safe = spare_is_safe(device);
     choose_arch(s);
     kb_emit_worker(s, KB_WORKER_RUN, "ready", r->peer, NULL);
+    catch_up(s);
 }
 
 // Answers

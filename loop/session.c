@@ -213,6 +213,15 @@ static void take_options(struct kb_session *s, const struct kb_session_options *
         snprintf(s->arch, sizeof s->arch, "%s", s->arch_option);
 }
 
+static void offer_bench(struct kb_session *s)
+{
+    kb_status_line(s, "info", "save the skeleton in the log as bench.json, and add a reference",
+                   "no bench lists %s: its arguments are inferred, and without a reference nothing is verified",
+                   kb_path_base(s->bench_path));
+    if (s->skeleton)
+        kb_emit_log(s, "session", NULL, s->skeleton, 0);
+}
+
 int kb_session_new(const struct kb_session_options *options, struct kb_session **out, struct kb_error *e)
 {
     struct kb_session *s = kb_alloc(sizeof *s);
@@ -224,6 +233,8 @@ int kb_session_new(const struct kb_session_options *options, struct kb_session *
         return -1;
     }
     kb_sources_announce(s);
+    if (s->inferred)
+        offer_bench(s);
     if (options->baseline)
         s->pin_variant = kb_bench_find_variant(s->bench, options->baseline);
     *out = s;
@@ -252,9 +263,9 @@ void kb_session_free(struct kb_session *s)
     cJSON_Delete(s->device);
     free_list(s->include_dirs);
     free_list(s->defines);
-    char *texts[] = {s->worker_path,     s->bench_path, s->bench_dir, s->focus,        s->device_option,
-                     s->arch_option,     s->like,       s->check,     s->compile_libs, s->default_arch,
-                     s->compiler_reason, s->errors_text};
+    char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir, s->focus,        s->device_option,
+                     s->arch_option,     s->like,        s->check,     s->compile_libs, s->default_arch,
+                     s->compiler_reason, s->errors_text, s->skeleton};
     for (size_t i = 0; i < KB_COUNT(texts); i++)
         free(texts[i]);
     free(s->dying);
@@ -374,7 +385,7 @@ static void pause_builds(struct kb_session *s)
 static void cancel(struct kb_session *s)
 {
     for (int i = 0; i < s->slot_count; i++)
-        if (s->slots[i].current && kb_build_in_flight(s, s->slots[i].current))
+        if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
             kb_build_cancel(s, s->slots[i].current);
 }
 

@@ -42,7 +42,7 @@ static int infer_bench(struct kb_session *s, struct kb_error *e)
     size_t size = 0;
     if (kb_file_read(s->bench_path, BENCH_FILE_LIMIT, &text, &size, e))
         return -1;
-    int status = kb_bench_infer(s->bench_path, text, size, &s->bench, NULL, e);
+    int status = kb_bench_infer(s->bench_path, text, size, &s->bench, &s->skeleton, e);
     free(text);
     s->inferred = status == 0;
     return status;

@@ -42,7 +42,7 @@ static void add_libs(const cJSON *libs, struct kb_text *out)
         if (missing)
             kb_text_addf(out, "missing: %s\n", missing);
         else
-            kb_text_addf(out, "%s   %s\n", version ? version : "version unknown", kb_json_text(lib, "path", "?"));
+            kb_text_addf(out, "%s   %s\n", version ? version : "found", kb_json_text(lib, "path", "?"));
     }
 }
 
