@@ -1,6 +1,7 @@
 #include "verify/data.h"
 #include "base/memory.h"
 #include "verify/fill.h"
+#include "verify/null_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,7 @@ static int refuse(const struct kb_case_data *c, struct kb_error *e)
 int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
     struct kb_set *s = c->set_count ? &c->sets[0] : NULL;
+    bool fresh = !s;
     if (!c->usable)
         return refuse(c, e);
     if (!s && d->used_bytes + c->set_bytes + c->work_bytes > d->budget_bytes) {
@@ -292,7 +294,8 @@ int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *
     }
     if (!c->work[0] || !c->work[1])
         d->used_bytes += c->work_bytes;
-    if (make_work(d, c, e) || (!s && grow(d, c, &s, e)) || (!s->ready && kb_set_fill(d, c, s, e)))
+    if (make_work(d, c, e) || (!s && grow(d, c, &s, e)) || (!s->ready && kb_set_fill(d, c, s, e)) ||
+        (fresh && kb_null_kernels(d, c, s, e)))
         return unusable(d, c, e);
     return 0;
 }

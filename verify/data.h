@@ -41,6 +41,7 @@ struct kb_case_data {
     uint64_t next_number;
     double set_bytes, work_bytes; // device memory of one set, of the two sets of outputs
     double reference_us;          // of the last run of the reference; 0 before
+    char weak[160];               // which output that computes nothing would pass; "" if none (verify/null_kernels.h)
     bool usable;
     bool no_memory;      // why it is not
     struct kb_error why; // if not usable

@@ -302,23 +302,37 @@ static int compare_outputs(struct kb_data *d, struct kb_case_data *c, struct kb_
     return 0;
 }
 
-static void remark(const struct kb_data *d, struct kb_trial *t)
+static void add_remark(struct kb_trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_remark(struct kb_trial *t, const char *format, ...)
 {
-    t->notable = t->pass && t->differs;
-    for (int k = 0; t->pass && k < t->output_count; k++)
-        t->notable = t->notable || (t->outputs[k].compared && t->outputs[k].metrics.constant);
     size_t used = strlen(t->reason);
-    if (t->differs) {
-        uint64_t most = 0;
-        for (int k = 0; k < t->output_count; k++)
-            most = kbe_umax(most, t->outputs[k].inspection.differ);
-        used += (size_t)snprintf(t->reason + used, sizeof t->reason - used, "%s2 runs differ bitwise (%llu elements)",
-                                 used ? "; " : "", (unsigned long long)most);
+    va_list list;
+    if (used + 3 >= sizeof t->reason)
+        return;
+    if (used)
+        used += (size_t)snprintf(t->reason + used, sizeof t->reason - used, "; ");
+    va_start(list, format);
+    vsnprintf(t->reason + used, sizeof t->reason - used, format, list);
+    va_end(list);
+}
+
+static void remark(const struct kb_data *d, const struct kb_case_data *c, struct kb_trial *t)
+{
+    uint64_t most = 0;
+    t->notable = t->pass && t->differs;
+    for (int k = 0; k < t->output_count; k++) {
+        const struct kb_trial_output *o = &t->outputs[k];
+        most = kbe_umax(most, o->inspection.differ);
+        t->notable = t->notable || (t->pass && o->compared && o->metrics.constant);
+        if (t->pass && o->reason[0])
+            add_remark(t, "%s: %s", d->bench->args[o->arg].name, o->reason);
     }
-    for (int k = 0; t->pass && k < t->output_count && used < sizeof t->reason; k++)
-        if (t->outputs[k].reason[0])
-            used += (size_t)snprintf(t->reason + used, sizeof t->reason - used, "%s%s: %s", used ? "; " : "",
-                                     d->bench->args[t->outputs[k].arg].name, t->outputs[k].reason);
+    if (t->differs)
+        add_remark(t, "2 runs differ bitwise (%llu elements)", (unsigned long long)most);
+    if (t->pass && t->depth == KB_TRIAL_VERIFY && c->weak[0]) {
+        t->notable = true;
+        add_remark(t, "%s", c->weak);
+    }
 }
 
 int kb_trial_run(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const struct kb_program *p,
@@ -336,7 +350,7 @@ int kb_trial_run(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, co
     if (check_surroundings(d, c, s, both, 2, t, e) || inspect_outputs(d, c, t, e) ||
         (s->has_reference && compare_outputs(d, c, s, t, e)))
         return -1;
-    remark(d, t);
+    remark(d, c, t);
     return 0;
 }
 

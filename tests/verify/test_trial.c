@@ -227,6 +227,22 @@ static void bitwise_differences_are_told(void **state)
     toy_teardown(&t);
 }
 
+static void weak_tolerance_is_told(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct kb_trial trial;
+    char json[2048], weak[2048];
+    snprintf(json, sizeof json, bench_format, "good");
+    snprintf(weak, sizeof weak, "%.*s,'tolerance':{'max_abs':100}}", (int)strlen(json) - 1, json);
+    assert_int_equal(toy_setup(&t, kernels, weak), 0);
+    assert_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
+    assert_true(trial.pass && trial.notable);
+    assert_non_null(strstr(trial.reason, "zeros would pass, too"));
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+}
+
 static void fault_is_the_kernels(void **state)
 {
     (void)state;
@@ -361,6 +377,7 @@ int main(void)
         cmocka_unit_test(wrong_kernels_fail),
         cmocka_unit_test(good_kernel_passes),
         cmocka_unit_test(bitwise_differences_are_told),
+        cmocka_unit_test(weak_tolerance_is_told),
         cmocka_unit_test(fault_is_the_kernels),
         cmocka_unit_test(case_event_says_where),
         cmocka_unit_test(reference_is_checked),
