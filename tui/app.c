@@ -101,8 +101,9 @@ static bool running(const struct kb_app *a)
 {
     for (int i = 0; i < a->model->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(a->model, i);
-        if (v && v->status == KB_STATUS_RUNNING)
-            return true;
+        for (int r = 0; v && r < KB_RUNGS; r++)
+            if (v->rungs[r].status == KB_STATUS_RUNNING)
+                return true;
     }
     return false;
 }

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SESSION_FDS = 64, FRAME_MS = 33 };
+enum { SESSION_FDS = 64, FRAME_MS = 16 };
 
 struct screen {
     struct kb_app app;

@@ -1,10 +1,11 @@
 // Every version of the focused variant, the newest first. The one under the cursor is shown by the other panes.
-#include "base/json.h"
+#include "base/memory.h"
 #include "tui/format.h"
 #include "tui/view.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Where columns end.
@@ -15,47 +16,40 @@ static const struct kb_model_variant *variant_of(const struct kb_app *a)
     return a->variant < a->model->variant_count ? &a->model->variants[a->variant] : NULL;
 }
 
-// The k-th version from the newest that is shown; NULL behind the last.
-static const struct kb_model_version *nth(const struct kb_app *a, int k)
+// The versions shown, the newest first; owned by the caller.
+struct list {
+    const struct kb_model_version **items;
+    int count;
+};
+
+static struct list versions_of(const struct kb_app *a)
 {
     const struct kb_model_variant *variant = variant_of(a);
-    for (int i = variant ? variant->version_count - 1 : -1; i >= 0; i--)
-        if (!variant->versions[i].superseded && k-- == 0)
-            return &variant->versions[i];
-    return NULL;
+    int n = variant ? variant->version_count : 0;
+    struct list l = {kb_alloc(sizeof *l.items * (size_t)(n + 1)), 0};
+    for (int i = n - 1; i >= 0; i--)
+        if (!variant->versions[i].superseded)
+            l.items[l.count++] = &variant->versions[i];
+    return l;
 }
 
-static double best_us(const struct kb_app *a)
+static int index_of(const struct list *l, const struct kb_model_version *v)
 {
-    double best = NAN;
-    const struct kb_model_version *v;
-    for (int k = 0; (v = nth(a, k)); k++) {
-        double us = kb_speed_us(a->model, v, kb_app_pick_timed_case(a));
-        best = isnan(best) || us < best ? us : best;
-    }
-    return best;
+    for (int k = 0; k < l->count; k++)
+        if (l->items[k] == v)
+            return k;
+    return -1;
 }
 
-// The time of the last version before this one that has one.
-static double before_us(const struct kb_app *a, int k)
-{
-    const struct kb_model_version *v;
-    while ((v = nth(a, ++k))) {
-        double us = kb_speed_us(a->model, v, kb_app_pick_timed_case(a));
-        if (!isnan(us))
-            return us;
-    }
-    return NAN;
-}
-
-static void row(struct kb_line *l, const struct kb_app *a, int k, const struct kb_model_version *v, double best,
+// was: the time of the last version before this one that has one.
+static void row(struct kb_line *l, const struct kb_app *a, const struct kb_model_version *v, double was, double best,
                 int width)
 {
     struct kb_subject s;
     kb_app_subject(a, a->variant, v, &s);
     enum kb_outcome o = kb_outcome_of(&s);
     const struct kb_model_variant *variant = variant_of(a);
-    double us = kb_speed_us(a->model, v, s.case_index), was = before_us(a, k);
+    double us = kb_speed_us(a->model, v, s.case_index);
     bool shown = v == kb_app_version(a);
     bool pinned = a->model->pin_variant && !strcmp(a->model->pin_variant, variant->name) &&
                   a->model->pin_version == v->number && v->number > 0;
@@ -66,7 +60,7 @@ static void row(struct kb_line *l, const struct kb_app *a, int k, const struct k
         snprintf(number, sizeof number, "v%d", v->number);
     kb_span_right(l, 6, shown ? KB_STYLE_STRONG : KB_STYLE_TEXT, number);
     kb_spanf(l, kb_outcome_style(o), "  %s", kb_outcome_word(o));
-        if (!isnan(us))
+    if (!isnan(us))
         kb_span_right(l, TIME, us == best ? KB_STYLE_GOOD : KB_STYLE_NUMBER, kb_show_time(us).s);
     if (!isnan(us) && !isnan(was) && width >= CHANGE)
         kb_span_right(l, CHANGE,
@@ -84,9 +78,8 @@ static void row(struct kb_line *l, const struct kb_app *a, int k, const struct k
     }
 }
 
-static void lines(const struct kb_app *a, int width, struct kb_lines *out)
+static void add_head(struct kb_line *head, int width)
 {
-    struct kb_line *head = kb_lines_add(out);
     kb_span_right(head, 6, KB_STYLE_DIM, "ver");
     kb_span(head, KB_STYLE_DIM, "  outcome");
     kb_span_right(head, TIME, KB_STYLE_DIM, "time");
@@ -94,38 +87,45 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
         kb_span_right(head, CHANGE, KB_STYLE_DIM, "change");
     if (width >= AGE)
         kb_span(head, KB_STYLE_DIM, "  built");
-    double best = best_us(a);
-    const struct kb_model_version *v;
-    for (int k = 0; (v = nth(a, k)); k++)
-        row(kb_lines_add(out), a, k, v, best, width);
-    if (out->count == 1)
-        kb_span(kb_lines_add(out), KB_STYLE_DIM, "no version yet: save the source");
 }
 
-static int shown_index(const struct kb_app *a)
+static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
-    const struct kb_model_version *v, *shown = kb_app_version(a);
-    for (int k = 0; (v = nth(a, k)); k++)
-        if (v == shown)
-            return k;
-    return -1;
+    struct list l = versions_of(a);
+    double *was = kb_alloc(sizeof *was * (size_t)(l.count + 1)), best = NAN, last = NAN;
+    int timed_case = kb_app_pick_timed_case(a);
+    add_head(kb_lines_add(out), width);
+    // From the oldest on, each learns the time before it.
+    for (int k = l.count - 1; k >= 0; k--) {
+        double us = kb_speed_us(a->model, l.items[k], timed_case);
+        was[k] = last;
+        last = isnan(us) ? last : us;
+        best = isnan(best) || us < best ? us : best;
+    }
+    for (int k = 0; k < l.count; k++)
+        row(kb_lines_add(out), a, l.items[k], was[k], best, width);
+    if (!l.count)
+        kb_span(kb_lines_add(out), KB_STYLE_DIM, "no version yet: save the source");
+    free(was);
+    free(l.items);
 }
 
 static int cursor(const struct kb_app *a)
 {
-    return shown_index(a) + 1;
+    struct list l = versions_of(a);
+    int k = index_of(&l, kb_app_version(a));
+    free(l.items);
+    return k + 1;
 }
 
 static void move(struct kb_app *a, int by)
 {
-    int count = 0;
-    while (nth(a, count))
-        count++;
-    int to = shown_index(a) + by;
-    to = to >= count ? count - 1 : to;
+    struct list l = versions_of(a);
+    int to = index_of(&l, kb_app_version(a)) + by;
+    to = to >= l.count ? l.count - 1 : to;
     to = to < 0 ? 0 : to;
-    const struct kb_model_version *v = nth(a, to);
-    a->version = v && to > 0 ? v->number : 0;
+    a->version = to > 0 && to < l.count ? l.items[to]->number : 0;
+    free(l.items);
 }
 
 static void note(const struct kb_app *a, struct kb_text *out)
