@@ -418,6 +418,44 @@ static void npy_input_and_reference(void **state)
     assert_int_equal(driven_stop(&runner), 0);
 }
 
+// An error of the driver is said in the greeting, with what to do, and the worker ends.
+static void no_gpu_is_said(void **state)
+{
+    (void)state;
+    static const char *const args[] = {"run", "--device", "cuda", NULL};
+    struct kb_frame hello;
+    setenv("KBENCH_CUDA", KB_BUILD_DIR "/tests/fake/libcuda.so.1", 1);
+    setenv("KB_FAKE_CUDA", "init=100", 1);
+    driven_start(&runner, args);
+    unsetenv("KBENCH_CUDA");
+    assert_true(driven_next(&runner, &hello));
+    const cJSON *failed = kb_json_get(hello.head, "failed");
+    assert_string_equal(kb_json_text(failed, "code", ""), "no_device");
+    assert_non_null(strstr(kb_json_text(failed, "remedy", ""), "--device cpu"));
+    assert_true(cJSON_IsNull(kb_json_get(hello.head, "device")));
+    kb_frame_free(&hello);
+    assert_int_equal(driven_stop(&runner), 3);
+}
+
+static void bad_bench_is_refused(void **state)
+{
+    (void)state;
+    struct driven_answer a;
+    if (no_compiler)
+        skip();
+    start(NULL);
+    driven_answer(&runner, send_prepare("{'kbench':1,'nome':'x'}", NULL, NULL, 0), &a);
+    assert_string_equal(kb_json_text(driven_find(&a, "done")->head, "status", ""), "fail");
+    assert_non_null(strstr(kb_json_text(driven_find(&a, "done")->head, "reason", ""), "nome"));
+    driven_answer_free(&a);
+    ask("verify", "v", &a);
+    expect_rung(&a, "fail", "no bench was prepared");
+    check_source("v", "extern \"C\" __global__ void k" SIGNATURE "{ }", plain, &a);
+    expect_rung(&a, "fail", "no bench was prepared");
+    prepare();
+    assert_int_equal(driven_stop(&runner), 0);
+}
+
 // The kernels of element.cu, executed as PTX, give the bits of the C loops.
 static void selftest(void **state)
 {
@@ -446,6 +484,8 @@ int main(void)
         cmocka_unit_test(pool_and_oddities),
         cmocka_unit_test(cancelled_before_it_goes_on),
         cmocka_unit_test(npy_input_and_reference),
+        cmocka_unit_test(no_gpu_is_said),
+        cmocka_unit_test(bad_bench_is_refused),
         cmocka_unit_test(selftest),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
