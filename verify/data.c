@@ -38,7 +38,7 @@ static int64_t groups_of(const struct kb_case_data *c, const struct kb_bench *b,
 
 static void measure(const struct kb_data *d, struct kb_case_data *c)
 {
-    int64_t inputs[64], inner[64], most = 0;
+    int64_t inputs[64], longest[64], most = 0;
     int input_count = 0;
     for (int i = 0; i < d->bench->arg_count; i++) {
         const struct kb_arg *a = &d->bench->args[i];
@@ -54,10 +54,13 @@ static void measure(const struct kb_data *d, struct kb_case_data *c)
             c->work_bytes += 2 * guarded(n, a->dtype);
         if (has_input(a->role) && input_count < 64) {
             inputs[input_count] = c->elements[i];
-            inner[input_count++] = a->ndim ? c->shape[i][a->ndim - 1] : 1;
+            longest[input_count] = 1;
+            for (int k = 0; k < a->ndim; k++)
+                longest[input_count] = c->shape[i][k] > longest[input_count] ? c->shape[i][k] : longest[input_count];
+            input_count++;
         }
     }
-    c->terms = kb_terms(input_count, inputs, inner, most);
+    c->terms = kb_terms(input_count, inputs, longest, most);
 }
 
 static int lay_out(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)

@@ -6,12 +6,12 @@
 
 enum { MOST_TERMS = 65536, LEAST_GROUP = 32, MOST_GROUP = 65536 };
 
-double kb_terms(int inputs, const int64_t *input_elements, const int64_t *input_inner, int64_t output_elements)
+double kb_terms(int inputs, const int64_t *input_elements, const int64_t *longest, int64_t output_elements)
 {
     double terms = 1;
     for (int i = 0; i < inputs; i++) {
         double each = output_elements > 0 ? (double)input_elements[i] / (double)output_elements : 1;
-        terms = fmax(terms, fmax(each, (double)input_inner[i]));
+        terms = fmax(terms, fmax(each, (double)longest[i]));
     }
     return terms;
 }

@@ -36,9 +36,10 @@ struct kb_bound {
 void kb_bound_for(const struct kb_tolerance *, enum kb_dtype, double terms, struct kb_bound *);
 void kb_bound_none(enum kb_dtype, struct kb_bound *); // only non-finite elements are wrong
 
-// Elements a sum may run over: the largest input's elements for each element of the output, or the longest innermost
-// dimension of an input, whichever is more; at least 1.
-double kb_terms(int inputs, const int64_t *input_elements, const int64_t *input_inner, int64_t output_elements);
+// Elements a sum may run over: the largest input's elements for each element of the output, or the longest dimension
+// of an input (attention sums over positions, a softmax over columns), whichever is more; at least 1. longest: by
+// input.
+double kb_terms(int inputs, const int64_t *input_elements, const int64_t *longest, int64_t output_elements);
 // Length of the groups that share a scale: trailing dimensions until they hold 32 elements or more (else all), at most
 // 65,536. At least 1.
 uint64_t kb_scale_group(int ndim, const int64_t *shape);
