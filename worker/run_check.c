@@ -72,18 +72,20 @@ static double up_to(double value, double step)
     return ceil(value / step) * step;
 }
 
+struct limit {
+    const char *name; // NULL if nothing limits
+    double blocks;    // resident on one multiprocessor
+};
+
 // Which limit of a multiprocessor is reached first. Registers are given by warp in units of 256, shared memory by
 // block in units of 128 bytes (CUDA C++ Programming Guide, compute capabilities).
-static const char *limited_by(const struct kb_device_info *d, const struct kb_kernel_info *k, double threads,
-                              double dynamic_shared)
+static struct limit first_limit(const struct kb_device_info *d, const struct kb_kernel_info *k, double threads,
+                                double dynamic_shared)
 {
     double warp = d->warp_size ? d->warp_size : 32, warps = ceil(threads / warp);
     double shared = (double)k->static_shared + dynamic_shared;
     double registers = up_to(k->registers * warp, 256) * warps;
-    struct {
-        const char *name;
-        double blocks;
-    } limits[] = {
+    struct limit limits[] = {
         {"registers", registers > 0 ? floor(d->registers_per_sm / registers) : INFINITY},
         {"shared memory",
          shared > 0 ? floor((double)d->shared_per_sm / up_to(shared + (double)d->shared_reserved_per_block, 128))
@@ -95,7 +97,7 @@ static const char *limited_by(const struct kb_device_info *d, const struct kb_ke
     for (size_t i = 0; i < KB_COUNT(limits); i++)
         if (limits[i].blocks < limits[least].blocks)
             least = i;
-    return isfinite(limits[least].blocks) ? limits[least].name : NULL;
+    return isfinite(limits[least].blocks) ? limits[least] : (struct limit){NULL, INFINITY};
 }
 
 static void copy_known(cJSON *to, const cJSON *from, const char *key)
@@ -118,15 +120,17 @@ static void occupancy_json(struct run_worker *w, struct kb_kernel *kernel, const
                  !w->device->ops->occupancy(kernel, (int)threads, (size_t)l->dims.shared, &blocks, &error);
     const char *why = known ? NULL : error.what[0] ? error.what : "the device has no occupancy calculator";
     double warp = d->warp_size ? d->warp_size : 32;
+    struct limit limit = known ? first_limit(d, info, threads, (double)l->dims.shared) : (struct limit){NULL, INFINITY};
+    if (limit.blocks < blocks && d->kind == KB_DEVICE_CPU) // which knows no registers; the compiler does
+        blocks = (int)limit.blocks;
     kb_json_measured(o, "blocks_per_sm", blocks, why);
     kb_json_measured(o, "occupancy",
                      d->max_threads_per_sm ? blocks * up_to(threads, warp) / d->max_threads_per_sm : NAN,
                      why                     ? why
                      : d->max_threads_per_sm ? NULL
                                              : "the limits of a multiprocessor are unknown");
-    const char *limit = known ? limited_by(d, info, threads, (double)l->dims.shared) : NULL;
-    kb_json_set_text(o, "limited_by", limit);
-    if (!limit)
+    kb_json_set_text(o, "limited_by", limit.name);
+    if (!limit.name)
         kb_json_set_text(o, "limited_by_reason", why ? why : "the limits of a multiprocessor are unknown");
 }
 
