@@ -75,7 +75,7 @@ static int usable(const double *samples, int count, double *out)
 
 // Spread as a standard deviation: from the median absolute deviation, or where more than half of the values are equal
 // (a coarse clock) from the mean one.
-static double robust_sigma(const double *sorted, int count, double median)
+double kb_robust_sigma(const double *sorted, int count, double median)
 {
     double *deviations = kb_alloc((size_t)count * sizeof *deviations), sum = 0;
     for (int i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ void kb_summarize(const double *samples, int count, struct kb_summary *out)
         out->min = values[0];
         out->max = values[n - 1];
         kb_median_interval(values, n, CONFIDENCE, &out->low, &out->high);
-        double limit = out->median + OUTLIER_SIGMAS * robust_sigma(values, n, out->median);
+        double limit = out->median + OUTLIER_SIGMAS * kb_robust_sigma(values, n, out->median);
         for (int i = 0; i < n; i++)
             out->outliers += values[i] > limit;
     }
@@ -131,7 +131,7 @@ void kb_histogram_of(const double *samples, int count, struct kb_histogram *out)
     int n = usable(samples, count, values);
     if (n) {
         kb_sort_samples(values, n);
-        double median = kb_median_sorted(values, n), limit = median + 8 * robust_sigma(values, n, median);
+        double median = kb_median_sorted(values, n), limit = median + 8 * kb_robust_sigma(values, n, median);
         out->low = values[0];
         // One outlier must not press all others into the first bin.
         out->high = values[n - 1] < limit ? values[n - 1] : limit;

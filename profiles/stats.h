@@ -24,11 +24,16 @@ struct kb_comparison {
 // other and are that narrow.
 void kb_compare(const struct kb_summary *a, const struct kb_summary *b, double same, struct kb_comparison *out);
 // Fewer than 6 samples on either side: UNSURE.
-// Paired by round: 99% interval of the median of the log ratios (rounds that are not finite and above 0 on both sides
-// are left out; fewer than 8: UNSURE); FASTER or SLOWER only where the whole interval lies beyond `noise` (the measured
-// spread of identical code, a share; 0 if unknown).
+// Paired by round: index i of both is the same round of an interleaved measurement. Ratio and 99% interval from the log
+// ratios of the rounds (Hodges and Lehmann over means of blocks of rounds, docs/timing.md); rounds that are not finite
+// and above 0 on both sides are left out; fewer than 8: UNSURE. FASTER or SLOWER: the interval excludes 1 and the ratio
+// lies beyond `noise` (kb_noise_floor; 0 or NAN if unknown; at least 0.1% is taken). SAME: the whole interval lies
+// within `same` (a share) of 1.
 void kb_compare_paired(const double *a, const double *b, int count, double noise, double same,
                        struct kb_comparison *out);
+// The noise floor of a machine from A/A controls, each given by |ratio - 1| of identical code: what 99% of such
+// controls stay within. NAN for fewer than 5.
+double kb_noise_floor(const double *spreads, int count);
 
 enum { KB_HISTOGRAM_BINS = 24 };
 struct kb_histogram {

@@ -223,7 +223,7 @@ static int measure_rounds(struct timing *t, bool cold, int rounds, struct kb_err
         int round = first + i / t->targets, place = i % t->targets;
         int target = round % 2 ? t->targets - 1 - place : place; // A B, B A: a drift falls on both alike
         windows[i] = (struct kb_timing_window){
-            .target = target, .set = round % sets, .batch = t->progress[target].batch, .cold = cold};
+            .target = target, .set = round / 2 % sets, .batch = t->progress[target].batch, .cold = cold};
     }
     int64_t before = kb_now_us();
     bool any = true;
