@@ -83,7 +83,7 @@ struct ptx_decode_entry {
 };
 // One table a file; each ends with a NULL root.
 extern const struct ptx_decode_entry ptx_decode_alu[], ptx_decode_memory[], ptx_decode_control[], ptx_decode_convert[],
-    ptx_decode_bits[], ptx_decode_warp[], ptx_decode_tensor[];
+    ptx_decode_bits[], ptx_decode_warp[], ptx_decode_matrix[], ptx_decode_async[], ptx_decode_video[];
 
 void ptx_layout(struct ptx_decoder *, struct ptx_program *); // layout.c
 

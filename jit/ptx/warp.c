@@ -113,58 +113,83 @@ static bool choose_split(struct ptx_warp *w)
     return true;
 }
 
-static uint32_t member_mask(const struct ptx_split *s, const struct ptx_block *b)
+// Each lane brings its own member mask: the tiles of a warp pass different ones.
+static const uint32_t *member_masks(const struct ptx_split *s, const struct ptx_block *b)
 {
-    return ((const uint32_t *)(s->frame->R + b->member))[__builtin_ctz(s->mask)];
+    return (const uint32_t *)(s->frame->R + b->member);
 }
 
-// True if the group may run its block's first operation, which needs all lanes of its member mask.
+// The group's lanes whose partners are all in `present`.
+static uint32_t met_lanes(const struct ptx_warp *w, const struct ptx_split *s, const struct ptx_block *b,
+                          uint32_t present)
+{
+    const uint32_t *member = member_masks(s, b);
+    uint32_t met = 0;
+    for (uint32_t m = s->mask; m; m &= m - 1) {
+        int lane = __builtin_ctz(m);
+        met |= member[lane] & w->live & ~present ? 0 : m & -m;
+    }
+    return met;
+}
+
+// True if the current group, or the part of it that it becomes, may run its block's first operation.
 static bool lanes_met(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b)
 {
     if (s->resumed) {
         s->resumed = 0;
         return true;
     }
-    uint32_t need = member_mask(s, b);
-    if (s->mask & ~need) {
-        ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(s->mask & ~need), "CUDA_ERROR_LAUNCH_FAILED",
-                  "%s is run by a lane that its member mask 0x%08x does not hold", w->program->ops[b->first].name,
-                  need);
-        return false;
+    const uint32_t *member = member_masks(s, b);
+    for (uint32_t m = s->mask; m; m &= m - 1) {
+        int lane = __builtin_ctz(m);
+        if (!(member[lane] & (m & -m))) {
+            ptx_fault(w, &w->program->ops[b->first], lane, "CUDA_ERROR_LAUNCH_FAILED",
+                      "%s is run by lane %d, which its member mask 0x%08x does not hold",
+                      w->program->ops[b->first].name, lane, member[lane]);
+            return false;
+        }
     }
-    return (need & w->live & ~s->mask) == 0;
+    uint32_t met = met_lanes(w, s, b, s->mask);
+    if (met && met != s->mask) { // the others stay behind
+        struct ptx_split *other = &w->split[w->split_count++];
+        *other = *s;
+        other->mask = s->mask & ~met;
+        other->wait = PTX_WAITS_LANES;
+        other->frame->users++;
+        s->mask = met;
+    }
+    return met != 0;
+}
+
+// Lanes that wait in some __syncwarp.
+static uint32_t lanes_in_warp_barriers(const struct ptx_warp *w)
+{
+    uint32_t present = 0;
+    for (uint32_t i = 0; i < w->split_count; i++) {
+        const struct ptx_split *s = &w->split[i];
+        if (s->wait == PTX_WAITS_LANES && s->frame->program->blocks[s->block].sync == PTX_SYNC_WARP_BARRIER)
+            present |= s->mask;
+    }
+    return present;
 }
 
 // All groups wait. __syncwarp may be reached at different lines; lanes that left the kernel are waited for no more.
 static bool wake_lanes(struct ptx_warp *w)
 {
     bool woken = false;
+    uint32_t barriers = lanes_in_warp_barriers(w);
     for (uint32_t i = 0; i < w->split_count; i++) {
         struct ptx_split *s = &w->split[i];
         if (s->wait != PTX_WAITS_LANES)
             continue;
         const struct ptx_block *b = &s->frame->program->blocks[s->block];
-        uint32_t need = member_mask(s, b) & w->live, have = s->mask;
-        for (uint32_t j = 0; j < w->split_count && b->sync == PTX_SYNC_WARP_BARRIER; j++) {
-            const struct ptx_split *other = &w->split[j];
-            const struct ptx_block *c = &other->frame->program->blocks[other->block];
-            if (other->wait == PTX_WAITS_LANES && c->sync == PTX_SYNC_WARP_BARRIER &&
-                member_mask(other, c) == member_mask(s, b))
-                have |= other->mask;
-        }
-        if (need & ~have)
+        bool barrier = b->sync == PTX_SYNC_WARP_BARRIER;
+        uint32_t met = met_lanes(w, s, b, barrier ? barriers : s->mask);
+        if (barrier ? met != s->mask : !met)
             continue;
-        for (uint32_t j = 0; j < w->split_count; j++) {
-            struct ptx_split *other = &w->split[j];
-            const struct ptx_block *c = &other->frame->program->blocks[other->block];
-            bool same = j == i || (b->sync == PTX_SYNC_WARP_BARRIER && other->wait == PTX_WAITS_LANES &&
-                                   c->sync == PTX_SYNC_WARP_BARRIER && member_mask(other, c) == member_mask(s, b));
-            if (same) {
-                other->wait = PTX_RUNS;
-                other->resumed = 1;
-                woken = true;
-            }
-        }
+        s->wait = PTX_RUNS;
+        s->resumed = barrier;
+        woken = true;
     }
     return woken;
 }
@@ -186,6 +211,19 @@ static void run_ops(struct ptx_warp *w, const struct ptx_block *b, uint32_t mask
             }
         }
         o->run(w, o, m);
+    }
+}
+
+// Lanes with the same member mask run together.
+static void run_by_member(struct ptx_warp *w, const struct ptx_split *s, const struct ptx_block *b)
+{
+    const uint32_t *member = member_masks(s, b);
+    for (uint32_t rest = s->mask; rest;) {
+        uint32_t value = member[__builtin_ctz(rest)], group = 0;
+        for (uint32_t m = rest & value; m; m &= m - 1)
+            group |= member[__builtin_ctz(m)] == value ? m & -m : 0;
+        rest &= ~group;
+        run_ops(w, b, group);
     }
 }
 
@@ -405,7 +443,10 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         struct ptx_block_count *c = &t->blocks[b->id];
         c->warps++;
         c->lanes += (uint32_t)__builtin_popcount(s->mask);
-        run_ops(w, b, s->mask);
+        if (b->sync == PTX_SYNC_LANES)
+            run_by_member(w, s, b);
+        else
+            run_ops(w, b, s->mask);
         end_block(w, b);
         w->steps += b->count + 1;
         quantum -= b->count + 1 + (b->strong ? STRONG_WEIGHT : 0); // a strong access may be a spin loop's

@@ -23,7 +23,7 @@ static struct {
     int (*ptx_size)(nvrtc_program, size_t *);
     int (*ptx)(nvrtc_program, char *);
     int (*destroy)(nvrtc_program *);
-    char include[600];
+    char include[600], cccl[600];
 } nvrtc;
 
 static void *open_nvrtc(void)
@@ -38,10 +38,12 @@ static void *open_nvrtc(void)
         void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (lib) {
             snprintf(nvrtc.include, sizeof nvrtc.include, "-I%s/include", folders[i]);
+            snprintf(nvrtc.cccl, sizeof nvrtc.cccl, "-I%s/include/cccl", folders[i]);
             return lib;
         }
     }
     snprintf(nvrtc.include, sizeof nvrtc.include, "-I/usr/local/cuda/include");
+    snprintf(nvrtc.cccl, sizeof nvrtc.cccl, "-I/usr/local/cuda/include/cccl");
     return dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -78,9 +80,9 @@ char *cuda_to_ptx(const char *source, const char *extra)
     if (!load_nvrtc())
         return NULL;
     nvrtc_program p;
-    const char *options[] = {"-arch=compute_90", "-lineinfo", "-default-device", nvrtc.include, extra};
+    const char *options[] = {"-arch=compute_90", "-lineinfo", "-default-device", nvrtc.include, nvrtc.cccl, extra};
     assert_int_equal(nvrtc.create(&p, source, "test.cu", 0, NULL, NULL), 0);
-    int status = nvrtc.compile(p, extra ? 5 : 4, options);
+    int status = nvrtc.compile(p, extra ? 6 : 5, options);
     size_t size = 0;
     if (status) {
         nvrtc.log_size(p, &size);
@@ -218,30 +220,36 @@ static char *wrap(const char *statements, char result)
         char kind;
         const char *text;
     } stores[] = {
-        { 'r', "cvt.u64.u32 %d31, %r9;" }, { 'd', "mov.b64 %d31, %d9;" },
-        { 'f', "mov.b32 %r31, %f9; cvt.u64.u32 %d31, %r31;" }, { 'g', "mov.b64 %d31, %g9;" },
-        { 'h', "cvt.u64.u16 %d31, %h9;" }, { 'p', "selp.u64 %d31, 1, 0, %p9;" },
+        {'r', "cvt.u64.u32 %d31, %r9;"},
+        {'d', "mov.b64 %d31, %d9;"},
+        {'f', "mov.b32 %r31, %f9; cvt.u64.u32 %d31, %r31;"},
+        {'g', "mov.b64 %d31, %g9;"},
+        {'h', "cvt.u64.u16 %d31, %h9;"},
+        {'p', "selp.u64 %d31, 1, 0, %p9;"},
     };
     const char *store = NULL;
     for (size_t i = 0; i < KB_COUNT(stores); i++)
         if (stores[i].kind == result)
             store = stores[i].text;
     assert_non_null(store);
-    struct kb_text t = { 0 };
-    kb_text_add(&t, ".version 9.0\n.target sm_90\n.address_size 64\n"
-                    ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u32 pn)\n{\n"
-                    ".reg .b32 %r<40>; .reg .b64 %d<40>; .reg .f32 %f<40>; .reg .f64 %g<40>; .reg .b16 %h<40>;\n"
-                    ".reg .pred %p<20>;\n"
-                    "mov.u32 %r32, %ctaid.x; mov.u32 %r33, %ntid.x; mov.u32 %r34, %tid.x;\n"
-                    "mad.lo.s32 %r32, %r32, %r33, %r34; ld.param.u32 %r35, [pn]; setp.ge.s32 %p19, %r32, %r35;\n"
-                    "@%p19 ret;\nmul.wide.s32 %d36, %r32, 8;\n");
+    struct kb_text t = {0};
+    kb_text_add(&t,
+                ".version 9.0\n.target sm_90\n.address_size 64\n"
+                ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u32 pn)\n{\n"
+                ".reg .b32 %r<40>; .reg .b64 %d<40>; .reg .f32 %f<40>; .reg .f64 %g<40>; .reg .b16 %h<40>;\n"
+                ".reg .pred %p<20>;\n"
+                "mov.u32 %r32, %ctaid.x; mov.u32 %r33, %ntid.x; mov.u32 %r34, %tid.x;\n"
+                "mad.lo.s32 %r32, %r32, %r33, %r34; ld.param.u32 %r35, [pn]; setp.ge.s32 %p19, %r32, %r35;\n"
+                "@%p19 ret;\nmul.wide.s32 %d36, %r32, 8;\n");
     for (int i = 0; i < 3; i++)
-        kb_text_addf(&t,
-                     "ld.param.u64 %%d37, [p%d]; add.s64 %%d37, %%d37, %%d36; ld.global.u64 %%d%d, [%%d37];\n"
-                     "cvt.u32.u64 %%r%d, %%d%d; mov.b32 %%f%d, %%r%d; mov.b64 %%g%d, %%d%d; cvt.u16.u64 %%h%d, %%d%d;\n",
-                     i, i, i, i, i, i, i, i, i, i);
-    kb_text_addf(&t, "%s\n%s\nld.param.u64 %%d37, [p3]; add.s64 %%d37, %%d37, %%d36; st.global.u64 [%%d37], %%d31;\nret;\n}\n",
-                 statements, store);
+        kb_text_addf(
+            &t,
+            "ld.param.u64 %%d37, [p%d]; add.s64 %%d37, %%d37, %%d36; ld.global.u64 %%d%d, [%%d37];\n"
+            "cvt.u32.u64 %%r%d, %%d%d; mov.b32 %%f%d, %%r%d; mov.b64 %%g%d, %%d%d; cvt.u16.u64 %%h%d, %%d%d;\n",
+            i, i, i, i, i, i, i, i, i, i);
+    kb_text_addf(
+        &t, "%s\n%s\nld.param.u64 %%d37, [p3]; add.s64 %%d37, %%d37, %%d36; st.global.u64 [%%d37], %%d31;\nret;\n}\n",
+        statements, store);
     return kb_text_take(&t);
 }
 
@@ -251,7 +259,7 @@ void cpu_statements(struct cpu *c, const char *statements, char result, int n, c
     char *text = wrap(statements, result);
     cpu_load(c, text);
     free(text);
-    const uint64_t *from[] = { x, y, z, NULL };
+    const uint64_t *from[] = {x, y, z, NULL};
     uint64_t at[4];
     int first = c->buffer_count;
     for (int i = 0; i < 4; i++) {
