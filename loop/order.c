@@ -38,13 +38,12 @@ struct kb_build *kb_next_to_compile(struct kb_session *s)
         struct kb_build *b = s->slots[i].current;
         if (!b || b->dead || b->stage > KB_STAGE_COMPILE)
             continue;
-        if (b->stage == KB_STAGE_LOOKUP && kb_now_us() - b->lookup_us < LOOKUP_MS * 1000)
-            continue;
         if (before(s, b, best))
             best = b;
     }
-    if (best)
-        best->stage = KB_STAGE_COMPILE;
+    if (!best || (best->stage == KB_STAGE_LOOKUP && kb_now_us() - best->lookup_us < LOOKUP_MS * 1000))
+        return NULL; // the history's answer for the first in line is worth the moment
+    best->stage = KB_STAGE_COMPILE;
     return best;
 }
 

@@ -103,6 +103,7 @@ static void send_time(struct kb_session *s, struct kb_build *b, bool settled)
 {
     struct kb_build *against[2];
     int count = settled ? kb_against(s, b, against) : 0;
+    b->settled_timing = b->settled_timing && !settled; // a pin while it runs makes it due again
     cJSON *head =
         request(s, settled ? KB_REQUEST_SETTLE : KB_REQUEST_TIME, "time", b, kb_rungs[KB_RUNG_TIME].deadline_ms);
     cJSON *list = cJSON_AddArrayToObject(head, "against");

@@ -263,10 +263,11 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     if (b && !b->dead && !r->cancelled && rung >= 0)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
     if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled) {
-        b->settled_timing = false;
         kb_goal_check(s, b);
         kb_records_update(s, b);
     }
+    if (b && kind == KB_REQUEST_SETTLE && r->cancelled)
+        b->settled_timing = true; // for when its content comes back
     if (kind == KB_REQUEST_VERIFY || kind == KB_REQUEST_SETTLE)
         r->idle_done = false;
     kb_build_unref(b);

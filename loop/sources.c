@@ -137,6 +137,9 @@ static void watch_all(struct kb_session *s)
     const struct kb_bench *b = s->bench;
     for (int i = 0; i < s->watched_count; i++)
         s->watched[i]->wanted = s->watched[i]->data = false;
+    const struct kb_variant *first = &b->variants[kb_focus_index(s) < 0 ? 0 : kb_focus_index(s)];
+    if (first->kind == KB_VARIANT_CUDA && first->source)
+        watch_file(s, first->source, false); // read first, built first
     s->bench_file = b->path[0] ? watch_file(s, b->path, true) : NULL;
     s->reference = b->reference.kind == KB_REFERENCE_KERNEL ? watch_file(s, b->reference.program.source, false) : NULL;
     for (int i = 0; i < s->slot_count; i++) {
