@@ -127,6 +127,8 @@ struct kb_device_request {
 int kb_device_open(const struct kb_device_request *, struct kb_device **, struct kb_error *);
 int kb_device_open_cuda(const struct kb_device_request *, struct kb_device **, bool *absent, struct kb_error *);
 int kb_device_open_cpu(const struct kb_device_request *, struct kb_device **, struct kb_error *);
+// The driver's context (a CUcontext), for CUPTI; NULL on the CPU device.
+void *kb_device_context(struct kb_device *);
 // Why the last open of this thread failed, in the code words of hello.failed: "no_device", "busy", "old_driver",
 // "unsupported" or "internal". Static text.
 const char *kb_device_failure(void);

@@ -157,6 +157,11 @@ static int cuda_flush(struct kb_device *device, struct kb_error *e)
                          "flushing the L2 cache");
 }
 
+void *kb_device_context(struct kb_device *device)
+{
+    return device->info.kind == KB_DEVICE_CUDA ? of(device)->context : NULL;
+}
+
 static void cuda_close(struct kb_device *device)
 {
     struct kb_cuda_device *d = of(device);

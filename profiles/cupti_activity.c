@@ -1,10 +1,9 @@
 #include "profiles/cupti_activity.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "jit/compile.h"
+#include "profiles/cupti.h"
 
 #include <cupti.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -48,37 +47,6 @@ static struct {
 static enum { NOT_TRIED, OPEN, REFUSED } opened;
 static struct kb_error refusal;
 static CUpti_SubscriberHandle subscriber;
-
-static const struct {
-    int code;
-    const char *what, *remedy;
-} refusals[] = {
-    {CUPTI_ERROR_OUT_OF_MEMORY, "CUPTI ran out of memory", "free memory of the GPU or the host"},
-    {CUPTI_ERROR_NOT_COMPATIBLE, "this CUPTI does not fit the driver",
-     "install the CUPTI of the driver's CUDA version"},
-    {CUPTI_ERROR_NOT_INITIALIZED, "CUPTI could not start", "install the CUPTI of the driver's CUDA version"},
-    {CUPTI_ERROR_NOT_SUPPORTED, "CUPTI does not support this system", NULL},
-    {CUPTI_ERROR_HARDWARE_BUSY, "another process holds the profiling hardware", "end it, then retry"},
-    {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "CUPTI does not support this virtual GPU", NULL},
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "no permission to profile this GPU",
-     "driver option NVreg_RestrictProfilingToAdminUsers=0, or the container capability SYS_ADMIN"},
-    {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another NVIDIA tool observes this process",
-     "close the profiler, sanitizer or debugger, then retry"},
-    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "no permission to profile this virtual GPU",
-     "the hypervisor must allow profiling"},
-    {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "no profiling under confidential computing", NULL},
-    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this mining GPU cannot be profiled", NULL},
-    {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, "CUPTI does not support this MIG instance", NULL},
-    {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "CUPTI does not support this GPU under WSL", NULL},
-};
-
-static int refuse(CUptiResult code, const char *step, struct kb_error *e)
-{
-    for (size_t i = 0; i < KB_COUNT(refusals); i++)
-        if (refusals[i].code == (int)code)
-            return kb_fail(e, NULL, refusals[i].remedy, "%s (CUPTI error %d from %s)", refusals[i].what, code, step);
-    return kb_fail(e, NULL, NULL, "CUPTI error %d from %s", code, step);
-}
 
 // CUPTI asks for a buffer to fill; without one it drops records.
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -153,11 +121,7 @@ static void CUPTIAPI launched(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 
 static int load(struct kb_error *e)
 {
-    char path[256] = "";
-    const struct {
-        void *to;
-        const char *name;
-    } symbols[] = {
+    const struct kb_cupti_symbol symbols[] = {
         {&cupti.subscribe, "cuptiSubscribe"},
         {&cupti.unsubscribe, "cuptiUnsubscribe"},
         {&cupti.enable_callback, "cuptiEnableCallback"},
@@ -167,17 +131,7 @@ static int load(struct kb_error *e)
         {&cupti.next_record, "cuptiActivityGetNextRecord"},
         {&cupti.timestamp, "cuptiGetTimestamp"},
     };
-    void *library = kb_toolkit_open("cupti", path, sizeof path, e);
-    if (!library)
-        return -1;
-    for (size_t i = 0; i < KB_COUNT(symbols); i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol)
-            return kb_fail(e, path, "install the CUPTI of the driver's CUDA version", "this CUPTI has no %s",
-                           symbols[i].name);
-        memcpy(symbols[i].to, &symbol, sizeof symbol);
-    }
-    return 0;
+    return kb_cupti_symbols(symbols, KB_COUNT(symbols), e);
 }
 
 static int enable(struct kb_error *e)
@@ -190,13 +144,13 @@ static int enable(struct kb_error *e)
     for (size_t i = 0; i < KB_COUNT(launches); i++) {
         CUptiResult code = cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
         if (code != CUPTI_SUCCESS)
-            return refuse(code, "cuptiEnableCallback", e);
+            return kb_cupti_refuse((int)code, "cuptiEnableCallback", e);
     }
     CUptiResult code = cupti.register_callbacks(buffer_requested, buffer_completed);
     if (code != CUPTI_SUCCESS)
-        return refuse(code, "cuptiActivityRegisterCallbacks", e);
+        return kb_cupti_refuse((int)code, "cuptiActivityRegisterCallbacks", e);
     code = cupti.activity_enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    return code == CUPTI_SUCCESS ? 0 : refuse(code, "cuptiActivityEnable", e);
+    return code == CUPTI_SUCCESS ? 0 : kb_cupti_refuse((int)code, "cuptiActivityEnable", e);
 }
 
 static int start(struct kb_error *e)
@@ -206,7 +160,7 @@ static int start(struct kb_error *e)
     // Being the one subscriber tells whether another tool is there, before its data could be spoilt.
     CUptiResult code = cupti.subscribe(&subscriber, launched, NULL);
     if (code != CUPTI_SUCCESS)
-        return refuse(code, "cuptiSubscribe", e);
+        return kb_cupti_refuse((int)code, "cuptiSubscribe", e);
     if (enable(e) == 0)
         return 0;
     cupti.unsubscribe(subscriber);
@@ -237,7 +191,7 @@ int kb_cupti_begin(struct kb_error *e)
         return -1;
     CUptiResult code = cupti.timestamp(&now);
     if (code != CUPTI_SUCCESS)
-        return refuse(code, "cuptiGetTimestamp", e);
+        return kb_cupti_refuse((int)code, "cuptiGetTimestamp", e);
     pthread_mutex_lock(&state.lock);
     state.begin_ns = now;
     state.launch_count = state.record_count = 0;
@@ -281,7 +235,7 @@ int kb_cupti_collect(struct kb_kernel_span *spans, int count, struct kb_error *e
     for (int attempt = 0; attempt < 2 && unknown; attempt++) { // a buffer may complete only behind the first flush
         CUptiResult code = cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
         if (code != CUPTI_SUCCESS)
-            return refuse(code, "cuptiActivityFlushAll", e);
+            return kb_cupti_refuse((int)code, "cuptiActivityFlushAll", e);
         pthread_mutex_lock(&state.lock);
         state.recording = false;
         unknown = match(spans, count);

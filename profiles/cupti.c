@@ -1,0 +1,101 @@
+#include "profiles/cupti.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "jit/compile.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERMISSION                                                                                                     \
+    "driver option NVreg_RestrictProfilingToAdminUsers=0, or the container capability SYS_ADMIN (--cap-add SYS_ADMIN)"
+
+static const struct {
+    int code;
+    bool lasting;
+    const char *what, *remedy;
+} refusals[] = {
+    {CUPTI_ERROR_OUT_OF_MEMORY, false, "CUPTI ran out of memory", "free memory of the GPU or the host"},
+    {CUPTI_ERROR_NOT_COMPATIBLE, true, "this CUPTI does not fit the driver",
+     "install the CUPTI of the driver's CUDA version"},
+    {CUPTI_ERROR_NOT_INITIALIZED, true, "CUPTI could not start", "install the CUPTI of the driver's CUDA version"},
+    {CUPTI_ERROR_NOT_SUPPORTED, true, "CUPTI does not support this system", NULL},
+    {CUPTI_ERROR_HARDWARE_BUSY, false, "another process holds the profiling hardware", "end it, then retry"},
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, true, "CUPTI does not support this virtual GPU", NULL},
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, true, "no permission to profile this GPU", PERMISSION},
+    {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, true, "another NVIDIA tool observes this process",
+     "close the profiler, sanitizer or debugger, then retry"},
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, true, "no permission to profile this virtual GPU",
+     "the hypervisor must allow profiling"},
+    {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, true, "no profiling under confidential computing", NULL},
+    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, true, "this mining GPU cannot be profiled", NULL},
+    {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, true, "CUPTI does not support this MIG instance", NULL},
+    {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, true, "CUPTI does not support this GPU under WSL", NULL},
+};
+
+static _Thread_local int last_refusal;
+
+int kb_cupti_refuse(int code, const char *step, struct kb_error *e)
+{
+    last_refusal = code;
+    for (size_t i = 0; i < KB_COUNT(refusals); i++)
+        if (refusals[i].code == code)
+            return kb_fail(e, NULL, refusals[i].remedy, "%s (CUPTI error %d from %s)", refusals[i].what, code, step);
+    return kb_fail(e, NULL, NULL, "CUPTI error %d from %s", code, step);
+}
+
+bool kb_cupti_lasting(int code)
+{
+    for (size_t i = 0; i < KB_COUNT(refusals); i++)
+        if (refusals[i].code == code)
+            return refusals[i].lasting;
+    return false;
+}
+
+int kb_cupti_take_refusal(void)
+{
+    int code = last_refusal;
+    last_refusal = 0;
+    return code;
+}
+
+int kb_cupti_symbols(const struct kb_cupti_symbol *symbols, size_t count, struct kb_error *e)
+{
+    static void *library;
+    static char path[256];
+    if (!library)
+        library = kb_toolkit_open("cupti", path, sizeof path, e);
+    if (!library)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol)
+            return kb_fail(e, path, "install the CUPTI of the driver's CUDA version", "this CUPTI has no %s",
+                           symbols[i].name);
+        memcpy(symbols[i].to, &symbol, sizeof symbol);
+    }
+    return 0;
+}
+
+int kb_profiling_allowed(int admin_only, bool sys_admin, struct kb_error *e)
+{
+    if (admin_only != 1 || sys_admin)
+        return 0;
+    last_refusal = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+    return kb_fail(e, NULL, PERMISSION, "no permission to profile this GPU: the driver has RmProfilingAdminOnly 1");
+}
+
+bool kb_has_sys_admin(void)
+{
+    enum { CAP_SYS_ADMIN_BIT = 21 }; // linux/capability.h
+    char *data = NULL;
+    size_t size;
+    if (kb_file_read("/proc/self/status", 1 << 16, &data, &size, NULL))
+        return false;
+    const char *at = strstr(data, "\nCapEff:");
+    uint64_t effective = at ? strtoull(at + strlen("\nCapEff:"), NULL, 16) : 0;
+    free(data);
+    return effective >> CAP_SYS_ADMIN_BIT & 1;
+}
