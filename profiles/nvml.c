@@ -44,13 +44,15 @@ static bool start(void)
 static nvml_device handle_of(const struct kb_device *device)
 {
     static enum { NOT_TRIED, OPEN, MISSING } opened;
-    nvml_device handle = NULL;
+    static nvml_device handle; // a process has one device, and asks for it often
+    static char uuid[sizeof device->info.uuid];
     if (device->info.kind != KB_DEVICE_CUDA || !device->info.uuid[0])
         return NULL;
     if (opened == NOT_TRIED)
         opened = start() ? OPEN : MISSING;
-    if (opened != OPEN || nvml.by_uuid(device->info.uuid, &handle) != NVML_OK)
+    if (opened != OPEN || (strcmp(uuid, device->info.uuid) && nvml.by_uuid(device->info.uuid, &handle) != NVML_OK))
         return NULL;
+    snprintf(uuid, sizeof uuid, "%s", device->info.uuid);
     return handle;
 }
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "profiles/cupti_activity.h"
+#include "profiles/nvml.h"
 #include "profiles/order.h"
 #include "profiles/timing_window.h"
 
@@ -13,18 +14,18 @@
 
 enum {
     DEFAULT_SAMPLES = 10,
-    CHUNK_US = 10000,     // between two looks at waiting requests
-    MOST_ROUNDS = 64,     // a chunk
-    CLOCK_BUDGET_MS = 50, // below, the clock is not read: NVML takes milliseconds
+    CHUNK_US = 10000, // between two looks at waiting requests
+    MOST_ROUNDS = 64, // a chunk
     CALLS = 5,
 };
 // Kernel records are exact to tens of ns, events to about half a microsecond.
 static const double SHORT_RECORD_US = 5, BATCH_RECORD_US = 20, SHORT_EVENT_US = 50, BATCH_EVENT_US = 100;
 enum { MOST_BATCH_RECORD = 16, MOST_BATCH_EVENT = 64 };
 static const double DEFAULT_WIDTH = 0.005;
+static const double THROTTLED = 0.98; // of the median clock; GPUs step theirs by 15 MHz, under 1%
 
 struct series {
-    double *samples;
+    double *samples, *clocks; // clocks: MHz while the sample's chunk ran, NAN if unknown
     int count, capacity;
     double *parts[KB_MAX_LAUNCHES]; // by launch, as many as samples
     int part_count;
@@ -40,7 +41,8 @@ struct timing {
     const struct kb_timing_options *options;
     struct progress progress[KB_MAX_TARGETS];
     int64_t start_us;
-    double round_us; // host time of one round, as last seen
+    double round_us;    // host time of one round, as last seen
+    double held_mhz[2]; // median clock of the samples, warm and cold; NAN before
     char reason[200];
     bool interrupted;
 };
@@ -57,8 +59,10 @@ void kb_timing_prepare(struct kb_device *device)
 {
     if (device->ops->flush && !device->ops->flush(device, NULL))
         device->ops->sync(device, NULL);
-    if (device->ops->time_begin)
+    if (device->ops->time_begin) {
         kb_cupti_open(NULL);
+        kb_gpu_clock_mhz(device);
+    }
 }
 
 static bool interrupted(struct timing *t)
@@ -80,10 +84,19 @@ static void use_events(struct timing *t, const struct kb_error *why)
     snprintf(t->reason, sizeof t->reason, "%.199s", kb_error_line(why));
 }
 
-static void add(struct series *s, const struct kb_timing_window *w)
+static struct series *series_of(const struct timing *t, int target, bool cold)
+{
+    const struct progress *p = &t->progress[target];
+    return (struct series *)(cold ? &p->cold : &p->warm);
+}
+
+static void add(struct series *s, const struct kb_timing_window *w, double clock_mhz)
 {
     int before = s->capacity;
     KB_GROW(s->samples, s->count, s->capacity);
+    if (s->capacity != before)
+        s->clocks = kb_realloc(s->clocks, (size_t)s->capacity * sizeof *s->clocks);
+    s->clocks[s->count] = clock_mhz;
     for (int p = 0; p < KB_MAX_LAUNCHES; p++) {
         if (s->capacity != before)
             s->parts[p] = kb_realloc(s->parts[p], (size_t)s->capacity * sizeof *s->parts[p]);
@@ -108,6 +121,7 @@ static void start_over(struct timing *t)
 static int measure_somehow(struct timing *t, struct kb_timing_window *windows, int count, bool *any, struct kb_error *e)
 {
     bool records = t->source.cupti;
+    t->source.clock_mhz = NAN;
     if (kb_timing_measure(&t->source, windows, count, e))
         return -1;
     if (records && !t->source.cupti) {
@@ -155,14 +169,18 @@ static int pilot(struct timing *t, struct kb_error *e)
     return pilot_once(t, &any, e);
 }
 
+static int least_samples(const struct timing *t)
+{
+    return t->options->min_samples > 0 ? t->options->min_samples : DEFAULT_SAMPLES;
+}
+
 static void choose_batches(struct timing *t)
 {
     double brief = t->source.cupti ? SHORT_RECORD_US : SHORT_EVENT_US;
     double wanted = t->source.cupti ? BATCH_RECORD_US : BATCH_EVENT_US;
     int most = t->source.cupti ? MOST_BATCH_RECORD : MOST_BATCH_EVENT;
-    int samples = t->options->min_samples > 0 ? t->options->min_samples : DEFAULT_SAMPLES;
     // No larger than what lets all samples fit into half of the budget.
-    double affordable = t->options->budget_ms * 500.0 / (samples * (t->round_us > 1 ? t->round_us : 1));
+    double affordable = t->options->budget_ms * 500.0 / (least_samples(t) * (t->round_us > 1 ? t->round_us : 1));
     for (int i = 0; i < t->targets; i++) {
         double us = t->progress[i].pilot_us, batch = 1;
         if (us < brief) // false for NAN
@@ -174,37 +192,77 @@ static void choose_batches(struct timing *t)
     }
 }
 
-static bool settled(const struct timing *t, bool cold)
+// A clock that the GPU holds under this load is the clock of the measurement, whatever it promised before; what is
+// lower than most of the samples had is throttled. All targets of a round share its clock.
+static void learn_clock(struct timing *t, bool cold)
+{
+    const struct series *s = series_of(t, 0, cold);
+    struct kb_summary clocks;
+    kb_summarize(s->clocks, s->count, &clocks);
+    t->held_mhz[cold] = clocks.median;
+}
+
+static bool is_throttled(const struct timing *t, bool cold, double clock_mhz)
+{
+    return clock_mhz < THROTTLED * t->held_mhz[cold]; // false where either is NAN
+}
+
+// Samples of a series without those of throttled clocks, which become NAN; owned by the caller.
+static double *unthrottled(const struct timing *t, int target, bool cold)
+{
+    const struct series *s = series_of(t, target, cold);
+    double *samples = kb_alloc((size_t)(s->count + 1) * sizeof *samples);
+    for (int i = 0; i < s->count; i++)
+        samples[i] = is_throttled(t, cold, s->clocks[i]) ? NAN : s->samples[i];
+    return samples;
+}
+
+static bool narrow(const struct timing *t, const double *samples, const double *first, int count)
 {
     double width = t->options->width > 0 ? t->options->width : DEFAULT_WIDTH;
-    const struct series *first = cold ? &t->progress[0].cold : &t->progress[0].warm;
+    struct kb_summary summary;
+    struct kb_comparison ratio;
+    kb_summarize(samples, count, &summary);
+    if (!(summary.high - summary.low <= width * summary.median))
+        return false;
+    if (samples == first || t->options->min_samples > 0)
+        return true;
+    kb_compare_paired(samples, first, count, 0, 0, &ratio);
+    return ratio.high - ratio.low <= width;
+}
+
+static bool settled(const struct timing *t, bool cold)
+{
+    double *samples[KB_MAX_TARGETS];
+    bool all = true;
     for (int i = 0; i < t->targets; i++) {
-        const struct series *s = cold ? &t->progress[i].cold : &t->progress[i].warm;
-        struct kb_summary summary;
-        struct kb_comparison ratio;
-        kb_summarize(s->samples, s->count, &summary);
-        if (!(summary.high - summary.low <= width * summary.median))
-            return false;
-        if (!i || t->options->min_samples > 0)
-            continue;
-        kb_compare_paired(s->samples, first->samples, s->count, 0, 0, &ratio);
-        if (!(ratio.high - ratio.low <= width))
-            return false;
+        samples[i] = unthrottled(t, i, cold);
+        all = all && narrow(t, samples[i], samples[0], series_of(t, i, cold)->count);
     }
-    return true;
+    for (int i = 0; i < t->targets; i++)
+        free(samples[i]);
+    return all;
 }
 
 static int rounds_done(const struct timing *t, bool cold)
 {
-    return cold ? t->progress[0].cold.count : t->progress[0].warm.count;
+    return series_of(t, 0, cold)->count;
+}
+
+static int rounds_unthrottled(const struct timing *t, bool cold)
+{
+    const struct series *s = series_of(t, 0, cold);
+    int rounds = 0;
+    for (int i = 0; i < s->count; i++)
+        rounds += !is_throttled(t, cold, s->clocks[i]);
+    return rounds;
 }
 
 // How many rounds come next; 0: the stage is over. Up to `soft` of the budget for a narrow interval, up to `hard` for
-// the least number of samples.
+// the least number of samples, of which throttled ones do not count.
 static int next_chunk(const struct timing *t, bool cold, double soft, double hard)
 {
-    int least = t->options->min_samples > 0 ? t->options->min_samples : DEFAULT_SAMPLES;
-    int done = rounds_done(t, cold);
+    int least = least_samples(t), done = rounds_unthrottled(t, cold);
     double used = elapsed_share(t), round = t->round_us > 1 ? t->round_us : 1;
     if (done >= least && (used >= soft || settled(t, cold)))
         return 0;
@@ -222,6 +280,7 @@ static int measure_rounds(struct timing *t, bool cold, int rounds, struct kb_err
     for (int i = 0; i < n; i++) {
         int round = first + i / t->targets, place = i % t->targets;
         int target = round % 2 ? t->targets - 1 - place : place; // A B, B A: a drift falls on both alike
+        // Both orders on each set.
         windows[i] = (struct kb_timing_window){
             .target = target, .set = round / 2 % sets, .batch = t->progress[target].batch, .cold = cold};
     }
@@ -230,10 +289,10 @@ static int measure_rounds(struct timing *t, bool cold, int rounds, struct kb_err
     int status = measure_somehow(t, windows, n, &any, e);
     t->round_us = (double)(kb_now_us() - before) / rounds;
     for (int i = 0; i < n && !status; i++) {
-        struct progress *p = &t->progress[windows[i].target];
-        add(cold ? &p->cold : &p->warm, &windows[i]);
-        p->lost += windows[i].lost;
+        add(series_of(t, windows[i].target, cold), &windows[i], t->source.clock_mhz);
+        t->progress[windows[i].target].lost += windows[i].lost;
     }
+    learn_clock(t, cold);
     if (!any && t->source.cupti)
         records_vanish(t);
     free(windows);
@@ -243,7 +302,6 @@ static int measure_rounds(struct timing *t, bool cold, int rounds, struct kb_err
 static int stage(struct timing *t, bool cold, double soft, double hard, struct kb_error *e)
 {
     int rounds;
-    t->source.read_clock = !isfinite(t->source.clock_mhz) && t->options->budget_ms >= CLOCK_BUDGET_MS;
     while (!interrupted(t) && (rounds = next_chunk(t, cold, soft, hard)) > 0)
         if (measure_rounds(t, cold, rounds, e))
             return -1;
@@ -254,9 +312,9 @@ static int stage(struct timing *t, bool cold, double soft, double hard, struct k
 static void fall_back_to_pilot(struct timing *t)
 {
     for (int i = 0; i < t->targets; i++) {
-        struct series *s = t->options->cold ? &t->progress[i].cold : &t->progress[i].warm;
+        struct series *s = series_of(t, i, t->options->cold);
         if (!s->count)
-            add(s, &(struct kb_timing_window){.us = t->progress[i].pilot_us});
+            add(s, &(struct kb_timing_window){.us = t->progress[i].pilot_us}, t->source.clock_mhz);
     }
 }
 
@@ -294,11 +352,26 @@ static int time_events(struct timing *t, int target, double *events_us, struct k
     struct kb_timing_window window = {.target = target, .batch = us > 0 && us < 500 ? (int)fmin(500 / us, 20) + 1 : 1};
     if (elapsed_share(t) >= 1.8)
         return 0;
-    events.cupti = events.read_clock = false;
+    events.cupti = false;
     if (kb_timing_measure(&events, &window, 1, e))
         return -1;
     *events_us = window.us;
     return 0;
+}
+
+// Throttled samples are left out if enough others are left.
+static void leave_out(const struct timing *t, int target, bool cold, int *throttled, bool *kept)
+{
+    struct series *s = series_of(t, target, cold);
+    int low = s->count - rounds_unthrottled(t, cold);
+    *throttled = low;
+    *kept = low && s->count - low < least_samples(t);
+    for (int i = 0; i < s->count && low && !*kept; i++)
+        if (is_throttled(t, cold, s->clocks[i])) {
+            s->samples[i] = s->clocks[i] = NAN;
+            for (int p = 0; p < KB_MAX_LAUNCHES; p++)
+                s->parts[p][i] = NAN;
+        }
 }
 
 static void take(struct series *s, double **samples, int *count, struct kb_summary *summary, bool *has)
@@ -313,6 +386,14 @@ static void take(struct series *s, double **samples, int *count, struct kb_summa
 static void fill_result(struct timing *t, int target, struct kb_timing_result *r)
 {
     struct progress *p = &t->progress[target];
+    bool cold = t->options->cold, kept;
+    int throttled;
+    struct kb_summary clocks;
+    leave_out(t, target, !cold, &throttled, &kept);
+    leave_out(t, target, cold, &r->throttled, &r->throttled_kept);
+    kb_summarize(series_of(t, target, cold)->clocks, series_of(t, target, cold)->count, &clocks);
+    r->clock_mhz = clocks.median;
+    r->clock_low_mhz = clocks.min;
     take(&p->cold, &r->cold_samples, &r->cold_count, &r->cold, &r->has_cold);
     take(&p->warm, &r->warm_samples, &r->warm_count, &r->warm, &r->has_warm);
     const struct series *s = p->cold.part_count ? &p->cold : &p->warm;
@@ -325,7 +406,6 @@ static void fill_result(struct timing *t, int target, struct kb_timing_result *r
     snprintf(r->source, sizeof r->source, "%s", t->source.cupti ? "cupti" : "events");
     snprintf(r->source_reason, sizeof r->source_reason, "%s", t->reason);
     r->batch = p->batch;
-    r->clock_mhz = t->source.clock_mhz;
     r->lost_records = p->lost;
 }
 
@@ -335,6 +415,7 @@ static void release(struct timing *t)
         struct series *both[] = {&t->progress[i].cold, &t->progress[i].warm};
         for (int s = 0; s < 2; s++) {
             free(both[s]->samples);
+            free(both[s]->clocks);
             for (int p = 0; p < KB_MAX_LAUNCHES; p++)
                 free(both[s]->parts[p]);
         }
@@ -356,6 +437,8 @@ static int measure(struct timing *t, struct kb_timing_result *results, struct kb
     fall_back_to_pilot(t);
     for (int i = 0; i < t->targets; i++) {
         fill_result(t, i, &results[i]);
+        if (!o->warm) // a first look: the cross-check and the view from the host are left to the settled one
+            continue;
         if (t->source.cupti && !interrupted(t) && time_events(t, i, &results[i].events_us, e))
             return -1;
         if (!interrupted(t) && time_calls(t, i, &results[i].call_us, e))
@@ -372,6 +455,7 @@ int kb_timing_run(struct kb_device *device, const struct kb_timing_target *targe
     if (count < 1 || count > KB_MAX_TARGETS || !(options->cold || options->warm))
         return kb_fail(e, NULL, NULL, "nothing to time (%d targets)", count);
     struct timing t = {.source = {.device = device, .targets = targets, .restore = options->restore, .clock_mhz = NAN},
+                       .held_mhz = {NAN, NAN},
                        .targets = count,
                        .options = options};
     struct kb_error why = {0};
@@ -380,7 +464,8 @@ int kb_timing_run(struct kb_device *device, const struct kb_timing_target *targe
         use_events(&t, &why);
     t.start_us = kb_now_us(); // opening CUPTI for the first time is not the budget's business
     for (int i = 0; i < count; i++)
-        results[i] = (struct kb_timing_result){.call_us = NAN, .events_us = NAN, .clock_mhz = NAN};
+        results[i] =
+            (struct kb_timing_result){.call_us = NAN, .events_us = NAN, .clock_mhz = NAN, .clock_low_mhz = NAN};
     int status = measure(&t, results, e);
     for (int i = 0; i < count && status; i++)
         kb_timing_result_free(&results[i]);

@@ -17,7 +17,7 @@ struct kb_timing_options {
     int budget_ms;   // for all targets together; a result comes within about twice that whatever the noise
     int min_samples; // 0: 10, and with several targets until the interval of their paired ratio is narrow too
     double width;    // stop when each interval of the median is narrower than this share; 0: 0.005
-    int sets;        // input sets to rotate, at least 1
+    int sets;        // input sets to rotate, at least 1; two rounds (both orders of the targets) on each
     // May be NULL: puts back what a run of a target changes (inout arguments); gets the target's context. Enqueued
     // before the flush of each cold run and never counted into a time (by events at the price of shorter windows).
     int (*restore)(void *target_context, int set, struct kb_error *);
@@ -31,14 +31,17 @@ struct kb_timing_result {
     struct kb_summary cold, warm;      // us, one run: first start to last end
     double launch_us[KB_MAX_LAUNCHES]; // median by launch, cold (warm if there is no cold)
     double call_us;                    // launch to finish seen from the host, warm, median
-    double events_us;                  // the same runs by events, for cross-checking; NAN if unknown
+    double events_us;                  // the same runs by events, for cross-checking; NAN if unknown or not warm
     char source[16];                   // "cupti" or "events"
     char source_reason[200];           // why not CUPTI; "" if CUPTI
-    int batch;        // runs behind one sample; more than 1 for runs shorter than the resolution allows
-    double clock_mhz; // SM clock during the runs, NAN if unknown
-    int lost_records; // kernel records that never came or had impossible times
+    int batch; // runs behind one sample; more than 1 for runs shorter than the resolution allows
+    // SM clock while the samples were taken, read once a chunk (10 ms): median and lowest; NAN if unknown.
+    double clock_mhz, clock_low_mhz;
+    int throttled;       // samples at clocks more than 2% under the median clock
+    bool throttled_kept; // they were kept, as too few others came within the budget; else they were left out (NAN)
+    int lost_records;    // kernel records that never came or had impossible times
     // us, in time order, one a round, for pairing: index i of every target is the same round. NAN where a record was
-    // lost.
+    // lost or a sample was left out.
     double *cold_samples; // owned by the result
     int cold_count;
     double *warm_samples;
@@ -46,7 +49,8 @@ struct kb_timing_result {
 };
 void kb_timing_result_free(struct kb_timing_result *);
 
-// Opens CUPTI and allocates the flush buffer ahead of the first timing, so that this does not pay for it (some 20 ms).
+// Opens CUPTI and NVML, and allocates the flush buffer ahead of the first timing, so that this does not pay for it
+// (some 20 ms).
 void kb_timing_prepare(struct kb_device *);
 
 // Targets are interleaved sample by sample, the order mirrored every round (A B B A), on the same input sets.

@@ -107,10 +107,8 @@ static int measure_records(struct kb_timing_source *s, struct kb_timing_window *
     }
     for (int i = 0; i < count && !status; i++)
         status = enqueue_recorded(s, &windows[i], i, &b, e);
-    if (!status && s->read_clock) {
+    if (!status)
         s->clock_mhz = kb_gpu_clock_mhz(s->device);
-        s->read_clock = false;
-    }
     if (!status)
         status = s->device->ops->sync(s->device, e);
     if (!status)
@@ -148,11 +146,8 @@ static int measure_events(struct kb_timing_source *s, struct kb_timing_window *w
             w->parts = 1;
             w->part_us[0] = w->us;
         }
-        if (s->read_clock) {
-            s->clock_mhz = kb_gpu_clock_mhz(s->device);
-            s->read_clock = false;
-        }
     }
+    s->clock_mhz = kb_gpu_clock_mhz(s->device);
     return 0;
 }
 

@@ -17,8 +17,7 @@ struct kb_timing_source {
     int (*restore)(void *target_context, int set, struct kb_error *); // kb_timing_options
     bool cupti; // by kernel records; becomes false when CUPTI fails, for the reason in failure
     struct kb_error failure;
-    bool read_clock; // once: the SM clock while work is queued, into clock_mhz
-    double clock_mhz;
+    double clock_mhz; // SM clock while the last windows ran, NAN if unknown
 };
 // Runs all windows in order, waits, and fills us, lost and parts. Where CUPTI fails, all are run again by events.
 int kb_timing_measure(struct kb_timing_source *, struct kb_timing_window *, int count, struct kb_error *);

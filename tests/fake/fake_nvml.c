@@ -1,10 +1,12 @@
 // A stand-in for libnvidia-ml.so.1. Script: KB_FAKE_NVML, see fake.h. Calls: init clock processes. Values: mhz=1980,
-// pids=1,2 (compute processes; "self" stands for this one).
+// low=1200 low_from=3 low_to=5 (the clock at these readings, counted from 1), pids=1,2 (compute processes; "self"
+// stands for this one).
 #include "tests/fake/fake.h"
 
 #define SCRIPT &script, "KB_FAKE_NVML"
 
 static struct fake_script script;
+static int readings;
 
 struct process {
     unsigned pid;
@@ -19,6 +21,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struc
 void kb_fake_nvml_script(const char *text)
 {
     fake_parse(&script, text);
+    readings = 0;
 }
 
 int nvmlInit_v2(void)
@@ -35,7 +38,9 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 int nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
 {
     (void)device;
-    *mhz = type == 1 ? (unsigned)fake_value(SCRIPT, "mhz", 1980) : 0;
+    readings++;
+    bool low = readings >= fake_value(SCRIPT, "low_from", 1e9) && readings <= fake_value(SCRIPT, "low_to", 1e9);
+    *mhz = type == 1 ? (unsigned)fake_value(SCRIPT, low ? "low" : "mhz", 1980) : 0;
     return fake_call(SCRIPT, "clock");
 }
 

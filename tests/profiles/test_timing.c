@@ -428,24 +428,66 @@ static void what_a_run_changes_is_put_back_outside_the_window(void **state)
     close_device();
 }
 
-static void the_clock_is_read_where_there_is_time(void **state)
+static void the_clock_labels_the_result(void **state)
 {
     (void)state;
     open_device("cold=40;warm=30", "");
     fake_nvml("mhz=1755");
     struct version v = version('a', 1);
     struct kb_timing_options options = both;
-    options.budget_ms = 15;
     struct kb_timing_result r = time_one(&v, &options);
-    assert_true(isnan(r.clock_mhz));
-    kb_timing_result_free(&r);
-    options.budget_ms = 60000;
-    r = time_one(&v, &options);
-    assert_true(r.clock_mhz == 1755);
+    assert_true(r.clock_mhz == 1755 && r.clock_low_mhz == 1755);
+    assert_int_equal(r.throttled, 0);
     kb_timing_result_free(&r);
     fake_nvml("clock=3");
     r = time_one(&v, &options);
-    assert_true(isnan(r.clock_mhz));
+    assert_true(isnan(r.clock_mhz) && isnan(r.clock_low_mhz));
+    kb_timing_result_free(&r);
+    close_device();
+}
+
+// Readings of the fake NVML: one for the pilot, then one a chunk; a chunk of 10 rounds to begin with.
+static void throttled_samples_are_taken_again(void **state)
+{
+    (void)state;
+    open_device("cold=40;warm=30;noise=0.1", "");
+    fake_nvml("mhz=1980;low=1200;low_from=3;low_to=3");
+    struct version v = version('a', 1);
+    struct kb_timing_options options = {.budget_ms = 60000, .min_samples = 30, .width = 1e-3, .sets = 1, .cold = true};
+    struct kb_timing_result r = time_one(&v, &options);
+    assert_true(r.throttled > 0);
+    assert_false(r.throttled_kept);
+    assert_true(r.cold.samples >= 30);
+    assert_int_equal(r.cold.samples + r.throttled, r.cold_count);
+    assert_true(r.clock_mhz == 1980 && r.clock_low_mhz == 1980);
+    kb_timing_result_free(&r);
+    close_device();
+}
+
+static void a_clock_that_is_low_all_the_time_is_only_named(void **state)
+{
+    (void)state;
+    open_device("cold=40;warm=30", "");
+    fake_nvml("mhz=1980;low=1200;low_from=2;low_to=100000"); // fast only before the first sample
+    struct version v = version('a', 1);
+    struct kb_timing_result r = time_one(&v, &both);
+    assert_int_equal(r.throttled, 0);
+    assert_true(r.clock_mhz == 1200);
+    assert_true(r.cold.samples >= 10);
+    kb_timing_result_free(&r);
+    close_device();
+}
+
+static void a_first_look_is_short(void **state)
+{
+    (void)state;
+    open_device("cold=40;warm=30;noise=0.01", "");
+    struct version v = version('a', 1);
+    struct kb_timing_options options = {.budget_ms = 60000, .min_samples = 10, .width = 0.04, .sets = 1, .cold = true};
+    struct kb_timing_result r = time_one(&v, &options);
+    assert_int_equal(r.cold_count, 10);
+    assert_int_equal(v.runs, 11); // the pilot; nothing for the cross-check, nothing for the view from the host
+    assert_true(isnan(r.events_us) && isnan(r.call_us));
     kb_timing_result_free(&r);
     close_device();
 }
@@ -518,7 +560,10 @@ int main(void)
         cmocka_unit_test(failures_come_back_as_errors),
         cmocka_unit_test(a_device_without_a_clock_is_refused),
         cmocka_unit_test(what_a_run_changes_is_put_back_outside_the_window),
-        cmocka_unit_test(the_clock_is_read_where_there_is_time),
+        cmocka_unit_test(the_clock_labels_the_result),
+        cmocka_unit_test(throttled_samples_are_taken_again),
+        cmocka_unit_test(a_clock_that_is_low_all_the_time_is_only_named),
+        cmocka_unit_test(a_first_look_is_short),
         cmocka_unit_test(others_on_the_gpu_are_counted),
         cmocka_unit_test(rights_are_read_beforehand),
     };
