@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 
 static const char usage[] =
-    "usage: kbench-worker compile|run|doctor|selftest [--device D] [--like NAME] [--check MODE] [--stdio]\n"
+    "usage: kbench-worker compile|run|profile|doctor|selftest [--device D] [--like NAME] [--check MODE] [--stdio]\n"
     "kbench-tui starts this program; `kbench-tui doctor` shows what it finds on this machine\n";
 
 static int bad_usage(const char *what)
@@ -54,9 +54,11 @@ int main(int argc, char **argv)
         return kb_run_compile_worker(&options);
     if (!strcmp(argv[1], "run"))
         return kb_run_worker(argc, argv);
+    if (!strcmp(argv[1], "profile"))
+        return kb_run_profile_worker(&options);
     if (!strcmp(argv[1], "doctor"))
         return kb_run_doctor();
     if (!strcmp(argv[1], "selftest"))
         return kb_run_selftest(&options);
-    return bad_usage("it works as compile, run, doctor or selftest");
+    return bad_usage("it works as compile, run, profile, doctor or selftest");
 }

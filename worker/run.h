@@ -2,6 +2,7 @@
 #ifndef KB_WORKER_RUN_H
 #define KB_WORKER_RUN_H
 #include "profiles/roofline.h"
+#include "profiles/timing_floor.h"
 #include "verify/data.h"
 #include "verify/trial.h"
 #include "worker/frames.h"
@@ -26,6 +27,9 @@ struct run_worker {
     char like[32]; // the GPU whose limits and peaks the CPU device takes on
     struct kb_peaks peaks;
     struct kb_roofs roofs;
+    struct kb_noise noise;
+    bool overhead_known; // it was measured, or cannot be (then NAN)
+    double overhead_us;  // of an empty kernel by the same method
     bool has_data;
     struct kb_data data;
     struct kb_frame prepared; // the request that data came with; its blob holds the .npy files
@@ -35,6 +39,7 @@ struct run_worker {
     int version_count;
     uint64_t uses;
     int64_t started_us; // the request at hand
+    bool headline_only; // profile worker: prepares the headline case alone, and no timing
     bool quit;
     char cancel_reason[64];
 };

@@ -140,13 +140,15 @@ void run_prepare(struct run_worker *w, const struct kb_frame *f)
         run_end(w, f, NULL, "fail", kb_error_line(&error));
         return;
     }
-    if (!w->data.on_cpu)
+    if (!w->data.on_cpu && !w->headline_only)
         kb_timing_prepare(w->device);
     for (int i = 0; i < w->data.bench->case_count; i++) {
         if (run_cancelled(f)) {
             run_end(w, f, NULL, "cancelled", NULL);
             return;
         }
+        if (w->headline_only && i != kb_bench_headline(w->data.bench))
+            continue;
         kb_data_prepare(&w->data, &w->data.cases[i], &error); // a case keeps its own failure
         if (run_device_lost(w)) {
             run_end(w, f, NULL, "fail", kb_error_line(&error));

@@ -1,0 +1,53 @@
+// The profile worker's own: a run worker's state (its data, its versions) and the hardware that it holds at times.
+#ifndef KB_WORKER_PROFILE_H
+#define KB_WORKER_PROFILE_H
+#include "jit/compile.h"
+#include "profiles/counters.h"
+#include "profiles/ranges.h"
+#include "profiles/sections.h"
+#include "worker/run.h"
+
+struct profile_worker {
+    struct run_worker run;
+    bool refused; // for good, until a request says `retry`
+    struct kb_error refusal;
+    struct kb_buffer sweep; // read to leave the L2 full of lines that need no writing back; bytes 0 until needed
+};
+struct profile_target { // a version on the headline case, loaded anew: fresh globals
+    struct profile_worker *worker;
+    const struct kb_frame *request;
+    const struct run_version *version;
+    struct kb_case_data *data;
+    const struct kb_set *set;
+    struct kb_program program;
+    struct kb_plan plan;
+    uint64_t *addresses;
+    bool sweep; // counters: see profile_before()
+};
+
+void profile_sections(struct profile_worker *, const struct kb_frame *);
+void profile_counters(struct profile_worker *, const struct kb_frame *);
+
+// Answers `na` where profiling was refused for good and the request does not ask to retry. True if it did.
+bool profile_is_refused(struct profile_worker *, const struct kb_frame *, const char *rung);
+// Answers what came of a refusal or a failed run: `na` with reason and remedy, or `fail` where the device is lost.
+void profile_refuse(struct profile_worker *, const struct kb_frame *, const char *rung, const struct kb_error *);
+// `rung`, then `done` with `held`.
+void profile_end(struct profile_worker *, const struct kb_frame *, const char *rung, const char *status,
+                 const char *reason, const char *remedy);
+
+// The version of the request on the headline case; answers and returns NULL if there is none.
+struct run_version *profile_version(struct profile_worker *, const struct kb_frame *, const char *rung);
+int profile_open(struct profile_worker *, const struct kb_frame *, const struct run_version *, struct profile_target *,
+                 struct kb_error *);
+void profile_close(struct profile_target *);
+// Before each run: inouts as the set has them, and a cold L2 (as for the cold time). For counters it is then filled
+// with clean lines, so that writing back what the flush left is not counted as the kernel's.
+int profile_before(void *target, struct kb_error *);
+int profile_launch(void *target, struct kb_error *);
+
+// The `sections` frame, its blob (JSON, all PCs by kernel) in *blob, owned by the caller.
+cJSON *profile_sections_json(const struct kb_frame *, const struct profile_target *, const struct kb_pc_profile *,
+                             const struct kb_sections *, double time_us, char **blob);
+
+#endif
