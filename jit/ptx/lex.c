@@ -16,7 +16,7 @@ void ptx_lex_fail(struct ptx_lexer *x, const char *format, ...)
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
-    snprintf(on, sizeof on, "PTX line %d", x->line);
+    snprintf(on, sizeof on, "PTX line %d", x->token_line ? x->token_line : x->line);
     kb_fail(x->error, on, "the CPU device takes the PTX text of NVRTC or nvcc -ptx", "%s", what);
     x->at = x->end;
     x->token = (struct ptx_token){.kind = PTX_BAD, .start = x->end};
@@ -24,6 +24,7 @@ void ptx_lex_fail(struct ptx_lexer *x, const char *format, ...)
 
 static void skip_comment(struct ptx_lexer *x)
 {
+    x->token_line = x->line;
     for (x->at += 2; x->at < x->end; x->at++) {
         if (*x->at == '\n')
             x->line++;
@@ -157,6 +158,7 @@ void ptx_next(struct ptx_lexer *x)
     if (x->failed)
         return;
     skip_blanks(x);
+    x->token_line = x->line;
     if (x->failed)
         return;
     if (x->at >= x->end || *x->at == 0) {

@@ -18,7 +18,7 @@ struct ptx_token {
 
 struct ptx_lexer {
     const char *at, *end;
-    int line;
+    int line, token_line;   // where reading is; where the current token begins
     struct ptx_token token; // the current one
     struct kb_error *error; // filled once
     bool failed;

@@ -71,9 +71,28 @@ static void add_shape(const struct ptx_allocation *a, char *text, size_t size)
         n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, i ? "x" : " of shape ", a->shape[i]);
 }
 
-// "y[16777216], 1 past its end"
-static void describe(const struct ptx_allocation *a, uint64_t address, char *text, size_t size)
+// The last name of a mangled one: "_ZZ5smallE1s" is s inside of small.
+static const char *plain_name(const char *name)
 {
+    const char *last = NULL;
+    for (const char *p = name; !strncmp(name, "_ZZ", 3) && *p; p++) {
+        char *end;
+        if (*p != 'E' || p[1] < '1' || p[1] > '9')
+            continue;
+        unsigned long n = strtoul(p + 1, &end, 10);
+        if (n <= strlen(end))
+            last = end;
+    }
+    return last ? last : name;
+}
+
+// "y[16777216], 1 past its end". Variables of the module are bytes in PTX: the access tells the element.
+static void describe(const struct ptx_allocation *known, uint64_t address, uint32_t bytes, char *text, size_t size)
+{
+    struct ptx_allocation copy = *known, *a = &copy;
+    snprintf(a->name, sizeof a->name, "%s", plain_name(known->name));
+    if (a->variable && a->element_bytes == 1 && (a->high - a->low) % bytes == 0)
+        a->element_bytes = bytes;
     char shape[128];
     add_shape(a, shape, sizeof shape);
     int64_t element = a->element_bytes ? a->element_bytes : 1;
@@ -90,6 +109,11 @@ static void describe(const struct ptx_allocation *a, uint64_t address, char *tex
         snprintf(text, size, "%s[%" PRId64 "], across its end (%" PRId64 " elements%s)", a->name, index, count, shape);
 }
 
+static uint32_t element_bytes(const struct ptx_op *o, uint32_t bytes)
+{
+    return o->class != PTX_CLASS_ATOMIC && o->vec > 1 && bytes % o->vec == 0 ? bytes / o->vec : bytes;
+}
+
 static const char *verb(const struct ptx_op *o)
 {
     return o->class == PTX_CLASS_ATOMIC ? "atomic operation" : o->write ? "write" : "read";
@@ -104,7 +128,7 @@ static void fault_global(struct ptx_warp *w, const struct ptx_op *o, int lane, u
     else if (!a)
         snprintf(where, sizeof where, "address 0x%" PRIx64 ", which lies in no allocation", address);
     else
-        describe(a, address < a->low || address >= a->high ? address : address, where, sizeof where);
+        describe(a, address, element_bytes(o, bytes), where, sizeof where);
     ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s of %u bytes at %s", verb(o), bytes, where);
 }
 
@@ -171,10 +195,11 @@ static void fault_shared(struct ptx_warp *w, const struct ptx_op *o, int lane, u
                   verb(o), bytes);
         return;
     }
-    struct ptx_allocation a = {.low = best->low, .high = best->high, .element_bytes = best->element_bytes};
+    struct ptx_allocation a = {
+        .variable = true, .low = best->low, .high = best->high, .element_bytes = best->element_bytes};
     snprintf(a.name, sizeof a.name, "%s", best->name);
     char where[400];
-    describe(&a, address, where, sizeof where);
+    describe(&a, address, element_bytes(o, bytes), where, sizeof where);
     ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s of %u bytes in shared memory at %s", verb(o), bytes, where);
 }
 

@@ -119,7 +119,7 @@ int ptx_type_bytes(struct ptx_parser *p)
         if (ptx_is(&p->x, extra[i].name))
             bytes = extra[i].bytes;
     if (bytes < 0 && t->kind == PTX_WORD && t->size >= 3 && t->size <= 5 && strchr("busf", t->start[1])) {
-        int bits = atoi((char[8]){t->start[2], t->start[3], t->size > 4 ? t->start[4] : 0});
+        int bits = atoi((char[8]){t->start[2], t->size > 3 ? t->start[3] : 0, t->size > 4 ? t->start[4] : 0});
         if (bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128)
             bytes = bits / 8;
     }
@@ -482,8 +482,9 @@ static void parse_module(struct ptx_parser *p)
         if (ptx_take(&p->x, ".target")) {
             parse_target(p);
         } else if (ptx_take(&p->x, ".address_size")) {
-            if (take_integer(p) != 64)
+            if (p->x.token.bits != 64)
                 ptx_lex_fail(&p->x, "only 64-bit addresses are supported");
+            take_integer(p);
         } else if (!ptx_directive(p)) {
             parse_global(p);
         }
