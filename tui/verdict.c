@@ -200,7 +200,9 @@ void kb_explain_output(struct kb_text *out, const cJSON *output)
     double wrong = kb_json_number(metrics, "mismatches", 0), of = kb_json_number(output, "elements", NAN);
     if (cJSON_IsObject(bad))
         add_first_bad(out, output, bad);
-    if (wrong > 0)
+    if (wrong > 0 && isnan(of))
+        kb_text_addf(out, "%s%s wrong", out->size ? "; " : "", kb_show_count(wrong).s);
+    else if (wrong > 0)
         kb_text_addf(out, "%s%s of %s wrong", out->size ? "; " : "", kb_show_count(wrong).s, kb_show_count(of).s);
     add_count(out, metrics, "unwritten", "%s never written");
     add_count(out, metrics, "nonfinite", "%s not finite");

@@ -77,12 +77,21 @@ static void gap(struct kb_line *l)
     kb_span(l, KB_STYLE_TEXT, "   ");
 }
 
+static const struct kb_model_version *baseline_of(const struct kb_subject *s)
+{
+    const cJSON *base = kb_json_get(s->version->cases[s->case_index].versus, "baseline");
+    int variant = kb_model_variant_index(s->model, kb_json_text(base, "variant", NULL));
+    return kb_model_version(s->model, variant, (int)kb_json_int(base, "version", 0));
+}
+
 static void add_comparison(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o, double us)
 {
     const cJSON *versus = s->version->cases[s->case_index].versus, *base = kb_json_get(versus, "baseline");
     const char *variant = kb_json_text(base, "variant", "");
     double ratio = kb_json_number(versus, "ratio", NAN), before = kb_json_number(versus, "baseline_us", NAN);
     double spread = (kb_json_number(versus, "high", NAN) - kb_json_number(versus, "low", NAN)) / 2;
+    if (isnan(before))
+        before = kb_speed_us(s->model, baseline_of(s), s->case_index);
     kb_span(l, KB_STYLE_TEXT, " against ");
     if (strcmp(variant, s->model->variants[s->variant].name))
         kb_spanf(l, KB_STYLE_TEXT, "%s ", variant);
@@ -132,13 +141,6 @@ static void add_error(struct kb_line *l, const struct kb_subject *s)
 static const cJSON *main_kernel(const struct kb_model_version *v)
 {
     return v ? cJSON_GetArrayItem(kb_json_get(v->resources, "kernels"), 0) : NULL;
-}
-
-static const struct kb_model_version *baseline_of(const struct kb_subject *s)
-{
-    const cJSON *base = kb_json_get(s->version->cases[s->case_index].versus, "baseline");
-    int variant = kb_model_variant_index(s->model, kb_json_text(base, "variant", NULL));
-    return kb_model_version(s->model, variant, (int)kb_json_int(base, "version", 0));
 }
 
 static void add_was_is(struct kb_line *l, const char *name, double was, double is, double scale, const char *unit)
@@ -247,7 +249,8 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
     cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
     {
         struct kb_text why = {0};
-        if (!strcmp(kb_json_text(output, "status", ""), "fail"))
+        bool wrong = kb_json_number(kb_json_get(output, "metrics"), "mismatches", 0) > 0;
+        if (wrong || !strcmp(kb_json_text(output, "status", ""), "fail"))
             kb_explain_output(&why, output);
         if (why.size) {
             kb_span(l, KB_STYLE_STRONG, why.data);

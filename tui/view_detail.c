@@ -85,8 +85,9 @@ static void add_summary(struct kb_lines *out, int width, const cJSON *timing, co
     free(reason_key);
     if (!speed || isnan(us))
         return;
-    text = kb_format("%s, %s outliers", kb_show_count(kb_json_number(t, "samples", NAN)).s,
-                     kb_show_count(kb_json_number(t, "outliers", NAN)).s);
+    double outliers = kb_json_number(t, "outliers", 0);
+    text = kb_format("%s%s%s", kb_show_count(kb_json_number(t, "samples", NAN)).s, outliers > 0 ? ", outliers " : "",
+                     outliers > 0 ? kb_show_count(outliers).s : "");
     item(out, width, "  samples", KB_STYLE_TEXT, text);
     free(text);
 }

@@ -106,6 +106,8 @@ static void first_line(const struct kb_app *a, struct kb_line *l, const struct p
     if (isnan(rate)) {
         const struct kb_model_version *v = kb_app_version(a);
         const char *reason = v ? v->rungs[KB_RUNG_TIME].reason : NULL;
+        if (!isnan(p->us))
+            reason = "bytes and FLOPs are unknown";
         kb_spanf(l, KB_STYLE_UNKNOWN, "– no rate: %s",
                  p->impossible ? "the time is impossible"
                  : reason      ? reason
@@ -122,11 +124,13 @@ static void first_line(const struct kb_app *a, struct kb_line *l, const struct p
     kb_spanf(l, KB_STYLE_DIM, " (%s)", compute ? "fp32" : r->bandwidth_source);
 }
 
-static void second_line(struct kb_line *l, const struct point *p, const struct roofs *r)
+static void second_line(struct kb_line *l, const struct point *p, const struct roofs *r, const char *why)
 {
-    kb_spanf(l, KB_STYLE_DIM, "%s FLOP/B", kb_show_error(p->intensity).s);
-    kb_spanf(l, KB_STYLE_DIM, "  %s, %s", kb_show_bytes(p->work_bytes).s, kb_show_flops(p->work_flops).s);
-    kb_spanf(l, KB_STYLE_DIM, " %s", p->source);
+    if (isnan(p->work_bytes) && isnan(p->work_flops))
+        kb_spanf(l, KB_STYLE_UNKNOWN, "work unknown: %s", why);
+    else
+        kb_spanf(l, KB_STYLE_DIM, "%s FLOP/B  %s, %s %s", kb_show_error(p->intensity).s, kb_show_bytes(p->work_bytes).s,
+                 kb_show_flops(p->work_flops).s, p->source);
     if (!isnan(r->footprint))
         kb_spanf(l, KB_STYLE_ROOF_DASHED, "  - - copy of this footprint %s", kb_show_bytes_rate(r->footprint).s);
 }
@@ -308,7 +312,8 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
     struct point p = point_of(a, kb_app_version(a));
     struct kb_line first = {.ascii = a->ascii}, second = {.ascii = a->ascii};
     first_line(a, &first, &p, &r, c->area.w);
-    second_line(&second, &p, &r);
+    second_line(&second, &p, &r,
+                kb_json_text(kb_json_get(a->model->session, "work"), "reason", "bench.json declares none"));
     kb_line_draw(c, 0, 0, c->area.w, &first);
     kb_line_draw(c, 0, 1, c->area.w, &second);
     kb_line_free(&first);

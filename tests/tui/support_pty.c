@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <vterm.h>
 
-enum { WAIT_MS = 60000, TAIL = 4096 };
+enum { WAIT_MS = 30000, TAIL = 4096 };
 
 struct pty {
     int fd;
