@@ -67,6 +67,8 @@ static struct kb_short scaled(double x, const char *unit)
         i++;
     }
     double size = fabs(x);
+    if (size >= 1e6)
+        return make("%.3g %s%s", x, prefixes[i], unit);
     int digits = i == 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
     return make("%.*f %s%s", digits, x, prefixes[i], unit);
 }

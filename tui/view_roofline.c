@@ -120,8 +120,8 @@ static void first_line(const struct kb_app *a, struct kb_line *l, const struct p
     add_gauge(l, p->share, width >= 60 ? 20 : 10);
     kb_spanf(l, KB_STYLE_STRONG, " %s", kb_show_percent(p->share).s);
     if (!isnan(roof))
-        kb_spanf(l, KB_STYLE_DIM, " of %s", (compute ? kb_show_flops_rate(roof) : kb_show_bytes_rate(roof)).s);
-    kb_spanf(l, KB_STYLE_DIM, " (%s)", compute ? "fp32" : r->bandwidth_source);
+        kb_spanf(l, KB_STYLE_DIM, " of %s (%s)", (compute ? kb_show_flops_rate(roof) : kb_show_bytes_rate(roof)).s,
+                 compute ? "fp32" : r->bandwidth_source);
 }
 
 static void second_line(struct kb_line *l, const struct point *p, const struct roofs *r, const char *why)
@@ -148,7 +148,8 @@ static bool limits(const struct roofs *r, double *x0, double *x1, double *y0, do
     *x1 = ridge * 8;
     *y0 = bandwidth * *x0 / 4;
     *y1 = top * 2;
-    return true;
+    // Figures of no machine give no axes.
+    return *x0 > 1e-9 && *x1 < 1e12 && *y0 > 1e-3 && *y1 < 1e24;
 }
 
 static void draw_axes(const struct kb_canvas *c, const struct kb_plot *p)
@@ -163,11 +164,11 @@ static void draw_axes(const struct kb_canvas *c, const struct kb_plot *p)
     for (double v = pow(10, ceil(log10(p->y0))); v <= p->y1; v *= 10) {
         if (!kb_plot_cell(p, p->x0, v, &column, &row))
             continue;
-        struct kb_short text = kb_show_flops_rate(v);
-        *strchr(text.s, 'F') = 0; // "10.0 T"
-        char *dot = strchr(text.s, '.');
+        struct kb_short text = kb_show_flops_rate(v); // "10.0 TFLOP/s"
+        char *unit = strchr(text.s, ' ') + 1, *dot = strchr(text.s, '.');
+        unit[*unit == 'F' ? 0 : 1] = 0;
         if (dot)
-            memmove(dot, strchr(dot, ' '), strlen(strchr(dot, ' ')) + 1);
+            memmove(dot, unit - 1, strlen(unit) + 2);
         kb_putf(c, 0, row, KB_STYLE_AXIS, "%5.5s", text.s);
     }
     for (double v = pow(10, ceil(log10(p->x0))); v <= p->x1; v *= 10) {
@@ -217,12 +218,23 @@ static void label_roofs(const struct kb_plot *p, const struct roofs *r)
     }
 }
 
+// A kernel without FLOPs has no intensity: it stands at the left edge, as far under the memory roof as it is.
+static struct point placed(const struct kb_app *a, const struct kb_model_version *v, const struct kb_plot *p)
+{
+    struct point point = point_of(a, v);
+    if (!(point.intensity > 0) && point.rate > 0) {
+        point.intensity = p->x0;
+        point.attained = p->x0 * point.rate;
+    }
+    return point;
+}
+
 static void draw_trail(const struct kb_app *a, struct kb_plot *p)
 {
     const struct kb_model_variant *variant = &a->model->variants[a->variant];
     struct point last = {.intensity = NAN};
     for (int k = 0; k < variant->version_count; k++) {
-        struct point next = point_of(a, &variant->versions[k]);
+        struct point next = placed(a, &variant->versions[k], p);
         if (isnan(next.attained))
             continue;
         kb_plot_line(p, KB_STYLE_TRAIL, last.intensity, last.attained, next.intensity, next.attained, false);
@@ -247,7 +259,7 @@ static void draw_name(const struct kb_plot *p, enum kb_style style, double x, do
 static void draw_own(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r, bool *taken)
 {
     const struct kb_model_version *v = a->variant < a->model->variant_count ? kb_app_version(a) : NULL;
-    struct point own = point_of(a, v);
+    struct point own = placed(a, v, p);
     if (v && !isnan(own.attained)) {
         char *name = kb_format("%s v%d", a->model->variants[a->variant].name, v->number);
         kb_plot_sign(p, KB_STYLE_POINT, own.intensity, own.attained, kb_sign(KB_SIGN_RUNNING, a->ascii));
@@ -268,7 +280,7 @@ static void draw_points(const struct kb_app *a, const struct kb_plot *p, const s
     bool *taken = kb_alloc((size_t)p->canvas.area.h + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < a->model->variant_count; i++) {
-            struct point other = point_of(a, kb_last_good(a->model, i));
+            struct point other = placed(a, kb_last_good(a->model, i), p);
             if (i == a->variant || isnan(other.attained))
                 continue;
             if (pass == 0)
@@ -288,7 +300,7 @@ static void draw_plot(const struct kb_app *a, const struct kb_canvas *c, const s
     if (!limits(r, &x0, &x1, &y0, &y1)) {
         struct kb_lines why = {.ascii = a->ascii};
         kb_lines_text(&why, KB_STYLE_UNKNOWN, c->area.w, 0,
-                      "no roofs yet: they are measured on the device, or come with --like");
+                      "no roofs: they are measured on the device, or come with --like");
         for (int y = 0; y < why.count; y++)
             kb_line_draw(c, 0, y, c->area.w, &why.items[y]);
         kb_lines_free(&why);

@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-
 static struct kb_model model;
 static struct kb_app app;
 static char commands[512];
@@ -225,6 +224,55 @@ static void test_comparison(void **state)
     expect_verdict(KB_OUTCOME_UNSURE, "goal MET 96% of 95%", NULL);
 }
 
+static void expect_roofline(const char *present, const char *absent)
+{
+    struct kb_text out = {0};
+    struct kb_script script = {&app, NULL, 110, 40, &out};
+    app.focus = KB_PANE_ROOFLINE;
+    app.zoom = true;
+    kb_script_screen(&script, &out);
+    if (!strstr(out.data, present) || (absent && strstr(out.data, absent)))
+        fail_msg("\"%s\" is not in, or \"%s\" is:\n%s", present, absent ? absent : "", out.data);
+    kb_text_free(&out);
+}
+
+static void peaks(const char *bandwidth, const char *flops)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "{\"type\":\"device\",\"kind\":\"cuda\",\"name\":\"G\",\"peak\":{\"dram_bytes_per_s\":%s,"
+             "\"fp32_flops\":%s}}",
+             bandwidth, flops);
+    apply(text);
+}
+
+// Whatever is unknown, zero or absurd, it draws, and says what it does not know.
+static void test_roofline(void **state)
+{
+    (void)state;
+    expect_roofline("no roofs", NULL);
+    peaks("4.8e12", "6.7e13");
+    expect_roofline("FLOP/B", "no roofs");
+    build(1);
+    rung(1, "verify", "pass", "");
+    timing(1, 34.1, ",\"flops\":8.4e7,\"bytes\":1.3e8,\"intensity\":0.62,\"attained_flops\":2.4e12");
+    done(1, "pass");
+    expect_roofline("* one v1", NULL);
+    expect_roofline("91% of 4.80 TB/s (the vendor's peak)", NULL);
+    timing(1, 34.1, ",\"flops\":0,\"bytes\":1.3e8,\"intensity\":0,\"attained_flops\":0"); // a copy kernel
+    expect_roofline("* one v1", NULL);
+    static const char *const odd[] = {"null", "0", "-1", "1e300", "1e-300"};
+    for (size_t i = 0; i < KB_COUNT(odd); i++)
+        for (size_t k = 0; k < KB_COUNT(odd); k++) {
+            char more[256];
+            peaks(odd[i], odd[k]);
+            snprintf(more, sizeof more, ",\"flops\":%s,\"bytes\":%s,\"intensity\":%s,\"attained_flops\":%s", odd[k],
+                     odd[i], odd[k], odd[i]);
+            timing(1, 34.1, more);
+            expect_roofline("3.90 TB/s", NULL);
+        }
+}
+
 static unsigned press(int key)
 {
     return kb_app_key(&app, key, false);
@@ -366,6 +414,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_has_no_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_impossible, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_comparison, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_roofline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_case_picker, set_up, tear_down),
