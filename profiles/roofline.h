@@ -47,6 +47,9 @@ int kb_peaks_for(const struct kb_device_info *, struct kb_peaks *, struct kb_err
 // Limits and peaks of a known GPU by its short name, for --like. The error lists the known names.
 int kb_known_device(const char *name, struct kb_device_info *, struct kb_peaks *, struct kb_error *);
 
+// kb_cache_dir()/what-UUID-DRIVER.json; owned; NULL if there is no cache or no UUID.
+char *kb_device_cache_path(const struct kb_device_info *, const char *what);
+
 // Measures the roofs (a few hundred ms), or takes them from the cache of this GPU (UUID) and driver. footprint_bytes:
 // read + written by the bench's headline case, 0 if unknown. ptx/cubin of roof kernels come from element.cu.
 struct kb_module;

@@ -171,13 +171,12 @@ static int measure(struct bench *b, int budget_ms, struct kb_roofs *roofs, struc
     return measure_footprint(b, roofs->footprint_bytes, budget_ms, &roofs->footprint_copy_bytes_per_s, e);
 }
 
-// kb_cache_dir()/roofs-UUID-DRIVER.json; owned; NULL if there is no cache or no UUID.
-static char *cache_path(const struct kb_device_info *info)
+char *kb_device_cache_path(const struct kb_device_info *info, const char *what)
 {
     char *dir = info->uuid[0] ? kb_cache_dir() : NULL;
     if (!dir)
         return NULL;
-    char *path = kb_format("%s/roofs-%s-%s.json", dir, info->uuid, info->driver);
+    char *path = kb_format("%s/%s-%s-%s.json", dir, what, info->uuid, info->driver);
     for (char *p = path + strlen(dir) + 1; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
             *p = '_';
@@ -252,7 +251,7 @@ int kb_roofs_measure(struct kb_device *device, struct kb_module *builtin, double
     roofs->footprint_bytes = footprint_bytes;
     if (!device->ops->time_begin)
         return kb_fail(e, NULL, "--like shows the vendor's peaks", "roofs can only be measured on a GPU");
-    char *path = cache_path(&device->info);
+    char *path = kb_device_cache_path(&device->info, "roofs");
     cJSON *document = read_cache(path);
     if (document)
         from_cache(document, roofs);

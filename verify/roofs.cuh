@@ -5,6 +5,11 @@
 #define KB_ROOF_TENSOR_CHAINS 4 // independent products a warp
 #define KB_ROOF_TENSOR_FLOPS 4096 // 2 x 16 x 8 x 16, one m16n8k16 product
 
+// What the method of timing itself takes.
+extern "C" __global__ void kb_empty(float *, const float *, int)
+{
+}
+
 extern "C" __global__ void kb_roof_copy(float4 *to, const float4 *from, size_t n)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;

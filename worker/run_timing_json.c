@@ -52,6 +52,9 @@ void run_timing_json(cJSON *event, const struct kb_timing_result *r, const struc
     if (r->source_reason[0])
         kb_json_set_text(event, "source_reason", r->source_reason);
     kb_json_measured(event, "clock_mhz", r->clock_mhz, isfinite(r->clock_mhz) ? NULL : "not read");
+    kb_json_measured(event, "clock_low_mhz", r->clock_low_mhz, isfinite(r->clock_low_mhz) ? NULL : "not read");
+    kb_json_set_number(event, "throttled", r->throttled);
+    kb_json_set_bool(event, "throttled_kept", r->throttled_kept);
     kb_json_set_number(event, "batch", r->batch);
     kb_json_set_number(event, "lost_records", r->lost_records);
     kb_json_set(event, "histogram", histogram_json(r));

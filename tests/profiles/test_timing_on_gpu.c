@@ -123,12 +123,12 @@ static void load(struct version *v, int index, int64_t rows)
     must(device->ops->symbol(v->module, rows ? "rows" : "empty", &v->kernel, &e), &e);
 }
 
-// Sets alternate which of two outputs the first and the second target write, so that addresses favour neither.
+// As the run worker does: the sets twice, with outputs exchanged, so that addresses favour neither target.
 static int run_version(void *context, int set, struct kb_error *e)
 {
     const struct version *v = context;
     const int columns = COLUMNS;
-    const void *args[] = {&output[(set + v->index) % 2].address, &input[set / 2].address, &columns};
+    const void *args[] = {&output[(set / SETS + v->index) % 2].address, &input[set % SETS].address, &columns};
     struct kb_launch_args launch = {
         .grid = {v->rows ? v->rows : 1, 1, 1}, .block = {v->rows ? 256 : 32, 1, 1}, .arg_count = 3, .args = args};
     return device->ops->launch(v->kernel, &launch, e);
