@@ -92,25 +92,36 @@ static void add_summary(struct kb_lines *out, int width, const cJSON *timing, co
     free(text);
 }
 
-static void add_histogram(struct kb_lines *out, const cJSON *histogram)
+// Two bins in one column where there is no room for all.
+static void add_histogram(struct kb_lines *out, int width, const cJSON *histogram)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     const cJSON *counts = kb_json_get(histogram, "counts"), *n;
-    double most = 0;
-    cJSON_ArrayForEach(n, counts) most = n->valuedouble > most ? n->valuedouble : most;
+    double columns[64] = {0}, most = 0;
+    int bins = 0, step = width >= KEY_WIDTH + 40 ? 1 : 2;
+    cJSON_ArrayForEach(n, counts)
+    {
+        int k = bins / step;
+        bins++;
+        if (k < (int)KB_COUNT(columns))
+            columns[k] += n->valuedouble > 0 ? n->valuedouble : 0;
+        most = k < (int)KB_COUNT(columns) && columns[k] > most ? columns[k] : most;
+    }
     if (!(most > 0))
         return;
     struct kb_line *l = kb_lines_add(out);
+    bool numbers = width >= KEY_WIDTH + 26;
     kb_span(l, KB_STYLE_DIM, "spread");
     kb_span_pad(l, KEY_WIDTH);
-    kb_spanf(l, KB_STYLE_DIM, "%s ", kb_show_us(kb_json_number(histogram, "low_us", NAN)).s);
-    cJSON_ArrayForEach(n, counts)
-    {
-        int level = n->valuedouble > 0 ? 1 + (int)(n->valuedouble / most * 7) : 0;
+    if (numbers)
+        kb_spanf(l, KB_STYLE_DIM, "%s ", kb_show_us(kb_json_number(histogram, "low_us", NAN)).s);
+    for (int k = 0; k < (bins + step - 1) / step && k < (int)KB_COUNT(columns); k++) {
+        int level = columns[k] > 0 ? 1 + (int)(columns[k] / most * 7) : 0;
         char digit[2] = {level ? (char)('0' + level) : '.', 0};
-        kb_span(l, KB_STYLE_POINT, out->ascii ? digit : bars[level]);
+        kb_span(l, KB_STYLE_TRAIL, out->ascii ? digit : bars[level]);
     }
-    kb_spanf(l, KB_STYLE_DIM, " %s us", kb_show_us(kb_json_number(histogram, "high_us", NAN)).s);
+    if (numbers)
+        kb_spanf(l, KB_STYLE_DIM, " %s us", kb_show_us(kb_json_number(histogram, "high_us", NAN)).s);
 }
 
 static void add_work(const cJSON *timing, int width, struct kb_lines *out)
@@ -141,7 +152,7 @@ static void add_timing(const struct kb_app *a, const struct kb_model_version *v,
     add_summary(out, width, timing, "cold", speed);
     add_summary(out, width, timing, "warm", speed);
     if (speed)
-        add_histogram(out, kb_json_get(timing, "histogram"));
+        add_histogram(out, width, kb_json_get(timing, "histogram"));
     if (speed)
         measured(out, width, "call", timing, "call_us", kb_show_time);
     cJSON_ArrayForEach(launch, kb_json_get(timing, "launches"))

@@ -89,6 +89,11 @@ pid_t pty_pid(const struct pty *p)
     return p->pid;
 }
 
+int pty_fd(const struct pty *p)
+{
+    return p->fd;
+}
+
 bool pty_hang_up(struct pty *p, int *status)
 {
     close(p->fd);

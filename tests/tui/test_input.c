@@ -1,5 +1,7 @@
 // Bytes into keys, and the table of keys.
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tui/input.h"
 #include "tui/keys.h"
 
@@ -7,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -122,11 +125,37 @@ static void test_table(void **state)
     assert_int_equal(kb_key_parse("no such key"), KB_KEY_NONE);
 }
 
+// docs/keys.md is the table as text; KB_UPDATE_GOLDEN=1 writes it anew.
+static void test_docs(void **state)
+{
+    (void)state;
+    static const char path[] = KB_SOURCE_DIR "/docs/keys.md";
+    struct kb_text text = {0};
+    char *old = NULL;
+    size_t size;
+    kb_text_add(&text,
+                "# Keys of the screen\n\nMade from the table in tui/keys.c; `?` shows the same on the screen.\n");
+    for (int group = 0; group < KB_GROUPS; group++) {
+        kb_text_addf(&text, "\n## %s\n\n| key | what it does |\n|---|---|\n", kb_group_name((enum kb_key_group)group));
+        for (size_t i = 0; i < kb_binding_count; i++) {
+            char keys[48];
+            if ((int)kb_bindings[i].group == group)
+                kb_text_addf(&text, "| %s | %s |\n", kb_binding_keys(&kb_bindings[i], keys), kb_bindings[i].help);
+        }
+    }
+    if (getenv("KB_UPDATE_GOLDEN"))
+        assert_int_equal(kb_file_replace(path, text.data, text.size, NULL), 0);
+    assert_int_equal(kb_file_read(path, 1 << 20, &old, &size, NULL), 0);
+    assert_string_equal(old, text.data);
+    free(old);
+    kb_text_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),  cmocka_unit_test(test_split), cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_paste), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_paste), cmocka_unit_test(test_table), cmocka_unit_test(test_docs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -330,6 +330,28 @@ static void test_suspend(void **state)
     pty_end(p);
 }
 
+// Stopped from outside, where nobody gives the terminal back: it takes it again when it goes on.
+static void test_stop_and_continue(void **state)
+{
+    (void)state;
+    struct pty *p = start_at_end(100, 30, NULL);
+    struct termios cooked;
+    int status;
+    kill(pty_pid(p), SIGSTOP);
+    assert_int_equal(waitpid(pty_pid(p), &status, WUNTRACED), pty_pid(p));
+    assert_int_equal(tcgetattr(pty_fd(p), &cooked), 0);
+    cooked.c_lflag |= ECHO | ICANON | ISIG;
+    cooked.c_oflag |= OPOST;
+    cooked.c_iflag |= ICRNL;
+    assert_int_equal(tcsetattr(pty_fd(p), TCSANOW, &cooked), 0);
+    assert_true(pty_sane(p));
+    kill(pty_pid(p), SIGCONT);
+    pty_send(p, "3");
+    expect_screen(p, 100, 30, "end\nkey 3\nscreen\n");
+    assert_false(pty_sane(p));
+    quit(p);
+}
+
 static void test_no_terminal(void **state)
 {
     (void)state;
@@ -363,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_locale_not_installed),
         cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_stop_and_continue),
         cmocka_unit_test(test_no_terminal),
         cmocka_unit_test(test_hang_up),
     };
