@@ -1,4 +1,5 @@
 // Barriers of a block: who has arrived, who is released, and the reports about those who never come.
+#include "jit/ptx/async.h"
 #include "jit/ptx/warp.h"
 
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void release(struct ptx_cta *cta, uint32_t number)
         }
     }
     *bar = (struct ptx_barrier){0};
-    cta->phase++;
+    ptx_shadow_barrier(cta);
     cta->warps[0].thread->barriers++;
 }
 

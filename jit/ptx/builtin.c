@@ -1,6 +1,7 @@
 #include "jit/ptx/builtin.h"
 
 #include "base/memory.h"
+#include "jit/ptx/async.h"
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/memory.h"
 
@@ -33,6 +34,7 @@ static void put_result(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane
     const struct ptx_var *v = call->results[0];
     size_t base = w->split[w->current].frame->local_base + v->place;
     memcpy(w->local + (size_t)lane * w->local_bytes + base, &value, v->bytes < 8 ? v->bytes : 8);
+    ptx_shadow_local(w, lane, base, v->bytes);
 }
 
 // A text of device memory, at most size - 1 characters; false after a fault.

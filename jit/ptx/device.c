@@ -1,6 +1,7 @@
 // The CPU device: the table of jit/device.h over host memory and the interpreter.
 #include "jit/device.h"
 #include "base/memory.h"
+#include "jit/ptx/async.h"
 #include "jit/ptx/builtin.h"
 #include "jit/ptx/facts.h"
 #include "jit/ptx/memory.h"
@@ -95,7 +96,6 @@ static void cpu_free(struct kb_device *d, struct kb_buffer *b)
             continue;
         ptx_space_remove(t, a);
         free(a->memory);
-        free(a->written);
         free(a);
         break;
     }
@@ -521,6 +521,8 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     total.ops = kb_alloc((l.module->op_ids + 1) * sizeof *total.ops);
     total.blocks = kb_alloc((l.module->block_ids + 1) * sizeof *total.blocks);
     int status = ptx_run(&l, &total);
+    if (l.check == PTX_CHECK_FULL)
+        ptx_shadow_end(&c->space);
     ptx_output_flush(&output);
     c->facts = ptx_facts(&l, &total);
     if (status) {
@@ -561,7 +563,6 @@ static void cpu_close(struct kb_device *d)
         if (a->variable)
             continue;
         free(a->memory);
-        free(a->written);
         free(a);
     }
     free(c->space.items);

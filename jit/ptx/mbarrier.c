@@ -53,6 +53,7 @@ static void mbarrier_inval(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 
 static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
+    ptx_shadow_strong(w, mask);
     ACTIVE(i)
     {
         uint64_t *word = word_at(w, o, i);
@@ -73,6 +74,7 @@ static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t
 // Arrives when the lane's copies are done: they are done now.
 static void mbarrier_async(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
+    ptx_shadow_strong(w, mask);
     ptx_async_finish(w, mask);
     ACTIVE(i)
     {
@@ -92,6 +94,7 @@ static void answer(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, ui
 
 static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
+    ptx_shadow_strong(w, mask);
     uint32_t bits = 0;
     ACTIVE(i)
     {
@@ -105,6 +108,7 @@ static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 
 static void mbarrier_parity(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
+    ptx_shadow_strong(w, mask);
     uint32_t bits = 0;
     ACTIVE(i)
     {

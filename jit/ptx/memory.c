@@ -72,7 +72,7 @@ static void add_shape(const struct ptx_allocation *a, char *text, size_t size)
 }
 
 // The last name of a mangled one: "_ZZ5smallE1s" is s inside of small.
-static const char *plain_name(const char *name)
+const char *ptx_plain_name(const char *name)
 {
     const char *last = NULL;
     for (const char *p = name; !strncmp(name, "_ZZ", 3) && *p; p++) {
@@ -90,7 +90,7 @@ static const char *plain_name(const char *name)
 static void describe(const struct ptx_allocation *known, uint64_t address, uint32_t bytes, char *text, size_t size)
 {
     struct ptx_allocation copy = *known, *a = &copy;
-    snprintf(a->name, sizeof a->name, "%s", plain_name(known->name));
+    snprintf(a->name, sizeof a->name, "%s", ptx_plain_name(known->name));
     if (a->variable && a->element_bytes == 1 && (a->high - a->low) % bytes == 0)
         a->element_bytes = bytes;
     char shape[128];
@@ -416,10 +416,7 @@ bool ptx_access_slow(struct ptx_warp *w, const struct ptx_op *o, struct ptx_acce
     high += x->bytes;
     bool one_space = PTX_TAG(low) == PTX_TAG(high - 1);
     bool ok = false;
-    uint64_t kept[PTX_LANES];
     bool full = w->thread->launch->check == PTX_CHECK_FULL;
-    if (full)
-        memcpy(kept, x->address, sizeof kept);
     if (o->space == PTX_SPACE_GLOBAL || o->space == PTX_SPACE_CONST || (o->space == PTX_SPACE_GENERIC && !tags)) {
         ok = finish_global(w, o, x, low, high);
     } else if (o->space == PTX_SPACE_SHARED) {
@@ -436,9 +433,4 @@ bool ptx_access_slow(struct ptx_warp *w, const struct ptx_op *o, struct ptx_acce
     if (ok && full)
         ptx_shadow(w, o, x);
     return ok;
-}
-
-void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
-{
-    (void)w, (void)o, (void)x;
 }

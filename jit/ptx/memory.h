@@ -28,6 +28,10 @@ uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t byt
 // Check "full": what was written before, and by whom. host: what access->address became.
 void ptx_shadow(struct ptx_warp *, const struct ptx_op *, const struct ptx_access *);
 
+// One range that a lane touches outside of ptx_access_slow, by host address; check "full" only.
+void ptx_shadow_range(struct ptx_warp *, const struct ptx_op *, uint32_t lane, uint64_t host, uint32_t bytes);
+const char *ptx_plain_name(const char *mangled); // "_ZZ5smallE1s" -> "s"
+
 // The table of allocations.
 void ptx_space_add(struct ptx_space_table *, struct ptx_allocation *);
 struct ptx_allocation *ptx_space_find(const struct ptx_space_table *, uint64_t address); // inside its guards, or NULL

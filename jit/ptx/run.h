@@ -23,10 +23,10 @@ struct ptx_allocation {
     uint32_t element_bytes;
     int ndim;
     int64_t shape[KB_MAX_DIMS];
-    bool variable;    // a variable of the module
-    bool read_only;   // .const
-    void *memory;     // what to free
-    uint8_t *written; // check "full", outputs: one bit a byte; NULL otherwise
+    bool variable;          // a variable of the module
+    bool read_only;         // .const
+    void *memory;           // what to free
+    struct ptx_cell *cells; // check "full": who touched its elements in this launch
 };
 
 struct ptx_space_table { // sorted by address
@@ -103,7 +103,6 @@ struct ptx_cta {
     struct ptx_barrier barrier[PTX_BARRIERS];
     struct ptx_warp *warps;
     struct ptx_shadow *shadow;
-    uint32_t phase; // barriers passed
 };
 
 struct ptx_thread { // one thread of the host
@@ -143,6 +142,7 @@ struct ptx_launch {
     size_t param_bytes;
     bool cooperative;
     uint64_t seed, budget;
+    uint32_t time; // check "full": rises with each access
     _Atomic uint64_t next_cta;
     atomic_bool stop;
     pthread_mutex_t lock; // of what follows

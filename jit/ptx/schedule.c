@@ -163,7 +163,6 @@ static struct ptx_cta *start_cta(struct ptx_thread *t, uint64_t number)
     c->ctaid[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
     c->live_threads = l->threads;
     c->live_warps = l->warps;
-    c->phase = 0;
     memset(c->barrier, 0, sizeof c->barrier);
     memset(c->shared, 0xff, l->shared_end); // NaN in every floating type
     ptx_shadow_reset(c);

@@ -1,11 +1,286 @@
+// Check "full": who wrote and read each element last, to find races and reads of what nobody wrote.
+//
+// All warps run on one host thread then, so that every access has a time, and two accesses of different threads to the
+// same element are ordered if the second thread has synchronised since the first one: by a barrier of the block, by a
+// warp operation with a member mask, or by a strong access or fence of its own (what it acquired that way is taken to
+// be all that happened before). That never accuses a correct kernel; it can miss a race that such a point hides.
+#include "base/memory.h"
 #include "jit/ptx/async.h"
+#include "jit/ptx/builtin.h"
 #include "jit/ptx/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
+
+enum { MOST_CELLS = 8 << 20 }; // of one allocation; larger ones are not followed
+
+struct past {                   // one access
+    uint32_t time, thread, loc; // time 0: none; thread: over the whole grid
+};
+struct ptx_cell {
+    struct past write, read[2]; // read[0] is the latest, read[1] the latest by another thread
+    bool write_strong, read_strong;
+};
+
+struct ptx_shadow {         // of one block
+    struct ptx_cell *cells; // by byte of shared memory
+    uint32_t *synced;       // by thread: when it synchronised last
+    uint32_t barrier_time, warp_time[PTX_LANES];
+    uint8_t *local; // by warp, lane and byte of local memory: written?
+    size_t local_bytes;
+};
+
+static uint32_t thread_number(const struct ptx_warp *w, uint32_t lane)
+{
+    return (uint32_t)(w->cta->number * w->thread->launch->threads) + w->index * PTX_LANES + lane;
+}
+
+static uint32_t now(const struct ptx_warp *w)
+{
+    return ++w->thread->launch->time;
+}
+
+static struct ptx_shadow *block_shadow(struct ptx_cta *c)
+{
+    if (c->shadow)
+        return c->shadow;
+    const struct ptx_launch *l = c->warps[0].thread->launch;
+    struct ptx_shadow *s = kb_alloc(sizeof *s);
+    s->cells = kb_alloc((l->shared_end + 1) * sizeof *s->cells);
+    s->synced = kb_alloc(l->warps * PTX_LANES * sizeof *s->synced);
+    s->local_bytes = (size_t)l->warps * PTX_LANES * l->local_bytes;
+    s->local = kb_alloc(s->local_bytes + 1);
+    return c->shadow = s;
+}
 
 void ptx_shadow_reset(struct ptx_cta *c)
 {
-    (void)c;
+    struct ptx_shadow *s = c->shadow;
+    if (!s)
+        return;
+    const struct ptx_launch *l = c->warps[0].thread->launch;
+    memset(s->cells, 0, l->shared_end * sizeof *s->cells);
+    memset(s->synced, 0, l->warps * PTX_LANES * sizeof *s->synced);
+    memset(s->warp_time, 0, sizeof s->warp_time);
+    s->barrier_time = 0;
+    memset(s->local, 0, s->local_bytes);
 }
+
 void ptx_shadow_free(struct ptx_shadow *s)
 {
-    (void)s;
+    if (!s)
+        return;
+    free(s->cells);
+    free(s->synced);
+    free(s->local);
+    free(s);
+}
+
+void ptx_shadow_barrier(struct ptx_cta *c)
+{
+    if (c->warps[0].thread->launch->check != PTX_CHECK_FULL)
+        return;
+    struct ptx_shadow *s = block_shadow(c);
+    uint32_t latest = 0, threads = c->warp_count * PTX_LANES;
+    s->barrier_time = now(&c->warps[0]);
+    for (uint32_t i = 0; i < threads; i++) // what one thread acquired, all have now
+        latest = s->synced[i] > latest ? s->synced[i] : latest;
+    for (uint32_t i = 0; i < threads; i++)
+        s->synced[i] = latest;
+}
+
+void ptx_shadow_warp_sync(struct ptx_warp *w)
+{
+    if (w->thread->launch->check != PTX_CHECK_FULL)
+        return;
+    struct ptx_shadow *s = block_shadow(w->cta);
+    uint32_t latest = 0, *synced = s->synced + w->index * PTX_LANES;
+    s->warp_time[w->index] = now(w);
+    for (int i = 0; i < PTX_LANES; i++)
+        latest = synced[i] > latest ? synced[i] : latest;
+    for (int i = 0; i < PTX_LANES; i++)
+        synced[i] = latest;
+}
+
+void ptx_shadow_strong(struct ptx_warp *w, uint32_t mask)
+{
+    if (w->thread->launch->check != PTX_CHECK_FULL)
+        return;
+    struct ptx_shadow *s = block_shadow(w->cta);
+    uint32_t time = now(w);
+    ACTIVE(mask, i) s->synced[w->index * PTX_LANES + i] = time;
+}
+
+void ptx_shadow_local(struct ptx_warp *w, uint32_t lane, uint64_t offset, uint64_t bytes)
+{
+    if (w->thread->launch->check != PTX_CHECK_FULL || offset + bytes > w->local_bytes)
+        return;
+    struct ptx_shadow *s = block_shadow(w->cta);
+    memset(s->local + ((size_t)w->index * PTX_LANES + lane) * w->local_bytes + offset, 1, bytes);
+}
+
+struct current {
+    struct ptx_warp *w;
+    const struct ptx_op *o;
+    uint32_t lane, thread, time;
+    bool reported;   // one report a lane is enough
+    char where[160]; // "s[5]"
+};
+
+// True if what happened at p is before what the current lane does now.
+static bool ordered(const struct current *c, const struct past *p)
+{
+    const struct ptx_launch *l = c->w->thread->launch;
+    const struct ptx_shadow *s = c->w->cta->shadow;
+    if (!p->time || p->thread == c->thread || p->time == c->time)
+        return true;
+    uint32_t since = s->synced[c->w->index * PTX_LANES + c->lane];
+    if (p->thread / l->threads == c->thread / l->threads) {
+        since = s->barrier_time > since ? s->barrier_time : since;
+        bool same_warp = p->thread % l->threads / PTX_LANES == c->w->index;
+        if (same_warp && s->warp_time[c->w->index] > since)
+            since = s->warp_time[c->w->index];
+    }
+    return p->time < since;
+}
+
+static void report_race(struct current *c, const struct past *p, const char *first, const char *second)
+{
+    if (c->reported)
+        return;
+    c->reported = true;
+    const struct ptx_launch *l = c->w->thread->launch;
+    const uint32_t *id = c->w->cta->ctaid;
+    uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
+    bool same_block = block == c->w->cta->number, same_warp = same_block && t / PTX_LANES == c->w->index;
+    char place[300];
+    snprintf(place, sizeof place, "%s", ptx_place_text(ptx_place_of(l->module, p->loc)));
+    ptx_note(c->w, c->o->loc, same_warp ? "race_in_warp" : "race",
+             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s, which thread %" PRIu64 " of block %" PRIu64
+             " %s at %s, with %s in between",
+             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, c->where,
+             t, block, first, place,
+             same_warp    ? "no __syncwarp (lanes need not run in lockstep)"
+             : same_block ? "no barrier"
+                          : "no ordering");
+}
+
+static void touch(struct ptx_cell *cell, struct current *c, bool reads, bool writes, bool strong)
+{
+    const struct past me = {c->time, c->thread, c->o->loc};
+    if (!(strong && cell->write_strong) && !ordered(c, &cell->write))
+        report_race(c, &cell->write, "wrote", writes ? "writes" : "reads");
+    for (int k = 0; writes && k < 2; k++)
+        if (!(strong && cell->read_strong) && !ordered(c, &cell->read[k])) {
+            report_race(c, &cell->read[k], "read", "writes");
+            break;
+        }
+    if (writes) {
+        cell->write = me;
+        cell->write_strong = strong;
+    }
+    if (reads && !writes) {
+        if (cell->read[0].thread != me.thread)
+            cell->read[1] = cell->read[0];
+        cell->read[0] = me;
+        cell->read_strong = strong;
+    }
+}
+
+static void unwritten(const struct current *c, const char *space)
+{
+    ptx_note(c->w, c->o->loc, "uninitialised", "thread (%u,%u,%u) reads %s of %s memory, which nobody wrote",
+             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], c->where, space);
+}
+
+static void touch_shared(struct current *c, uint64_t offset, uint32_t bytes, bool reads, bool writes)
+{
+    struct ptx_shadow *s = c->w->cta->shadow;
+    const struct ptx_launch *l = c->w->thread->launch;
+    snprintf(c->where, sizeof c->where, "offset %" PRIu64 " of shared memory", offset);
+    for (int i = 0; i < l->range_count; i++)
+        if (offset >= l->ranges[i].low && offset < l->ranges[i].high)
+            snprintf(c->where, sizeof c->where, "%s[%" PRIu64 "]", ptx_plain_name(l->ranges[i].name),
+                     (offset - l->ranges[i].low) / bytes);
+    bool empty = false;
+    for (uint32_t k = 0; k < bytes; k++)
+        empty |= reads && !s->cells[offset + k].write.time;
+    if (empty)
+        unwritten(c, "shared");
+    for (uint32_t k = 0; k < bytes; k++)
+        touch(&s->cells[offset + k], c, reads, writes, c->o->strong);
+}
+
+static void touch_global(struct current *c, uint64_t address, uint32_t bytes, bool reads, bool writes)
+{
+    struct ptx_allocation *a = ptx_space_find(c->w->thread->launch->space, address);
+    if (!a || a->read_only || a == &c->w->thread->launch->heap->allocation) // heap blocks change hands
+        return;
+    uint32_t unit = a->variable || !a->element_bytes ? 1 : a->element_bytes;
+    if ((a->high - a->low) / unit > MOST_CELLS)
+        return;
+    if (!a->cells)
+        a->cells = kb_alloc(((a->high - a->low) / unit + 1) * sizeof *a->cells);
+    for (uint64_t k = (address - a->low) / unit; k * unit < address - a->low + bytes; k++) {
+        uint64_t shown = unit == 1 ? k / bytes : k;
+        snprintf(c->where, sizeof c->where, "%s[%" PRIu64 "]", ptx_plain_name(a->name), shown);
+        touch(&a->cells[k], c, reads, writes, c->o->strong);
+    }
+}
+
+static void touch_local(struct current *c, uint64_t offset, uint32_t bytes, bool reads, bool writes)
+{
+    uint8_t *written =
+        c->w->cta->shadow->local + ((size_t)c->w->index * PTX_LANES + c->lane) * c->w->local_bytes + offset;
+    snprintf(c->where, sizeof c->where, "offset %" PRIu64, offset);
+    if (reads && memchr(written, 0, bytes))
+        unwritten(c, "local");
+    if (writes)
+        memset(written, 1, bytes);
+}
+
+void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
+{
+    block_shadow(w->cta);
+    bool atomic = o->class == PTX_CLASS_ATOMIC, writes = o->write, reads = !writes || atomic;
+    if (o->strong) // first: it acquires what it meets
+        ptx_shadow_strong(w, x->mask);
+    struct current c = {.w = w, .o = o, .time = now(w)};
+    uint64_t shared = (uint64_t)w->cta->shared, local = (uint64_t)w->local;
+    ACTIVE(x->mask, i)
+    {
+        uint64_t at = x->address[i];
+        c.lane = i;
+        c.thread = thread_number(w, i);
+        c.reported = false;
+        if (at >= shared && at < shared + w->thread->launch->shared_end)
+            touch_shared(&c, at - shared, x->bytes, reads, writes);
+        else if (w->local && at >= local && at < local + (uint64_t)w->local_bytes * PTX_LANES)
+            touch_local(&c, at - local - (uint64_t)i * w->local_bytes, x->bytes, reads, writes);
+        else
+            touch_global(&c, at, x->bytes, reads, writes);
+    }
+}
+
+void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, uint64_t host, uint32_t bytes)
+{
+    if (w->thread->launch->check != PTX_CHECK_FULL)
+        return;
+    for (uint32_t k = 0; k < bytes; k++) {
+        struct ptx_access x = {.mask = 1u << lane, .bytes = 1};
+        x.address[lane] = host + k;
+        ptx_shadow(w, o, &x);
+    }
+}
+
+void ptx_shadow_end(const struct ptx_space_table *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        free(t->items[i]->cells);
+        t->items[i]->cells = NULL;
+    }
 }

@@ -1,4 +1,5 @@
 // Across lanes. The scheduler has brought all lanes of the member mask here before these run.
+#include "jit/ptx/async.h"
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/numbers.h"
 
@@ -162,7 +163,8 @@ H(warp_barrier)
 
 H(fence)
 {
-    (void)w, (void)o, (void)mask;
+    (void)o;
+    ptx_shadow_strong(w, mask);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -5,6 +5,7 @@
 #include "jit/ptx/warp.h"
 
 #include "base/memory.h"
+#include "jit/ptx/async.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,7 @@ static void copy_params(struct ptx_warp *w, uint32_t mask, const struct ptx_var 
         int lane = __builtin_ctz(mask);
         memcpy(lane_local(w, lane, to_base + (uint32_t)to->place),
                lane_local(w, lane, from_base + (uint32_t)from->place), bytes);
+        ptx_shadow_local(w, (uint32_t)lane, to_base + to->place, bytes);
     }
 }
 
@@ -443,6 +445,8 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         struct ptx_block_count *c = &t->blocks[b->id];
         c->warps++;
         c->lanes += (uint32_t)__builtin_popcount(s->mask);
+        if (b->sync)
+            ptx_shadow_warp_sync(w);
         if (b->sync == PTX_SYNC_LANES)
             run_by_member(w, s, b);
         else
