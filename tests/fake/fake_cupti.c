@@ -2,20 +2,12 @@
 // Calls: subscribe callback register enable flush timestamp. Values, each a number n: every n-th record is
 //   lose=n (never delivered)  end0=n (end 0)  start0=n  backwards=n (end < start)  early=n (start before everything)
 // and shuffle=1 delivers them newest first; storm=n asks for n buffers before it delivers.
-#include "tests/fake/fake.h"
+#include "tests/fake/fake_cupti.h"
 
-#include <cupti.h>
 #include <dlfcn.h>
 
-#define SCRIPT &script, "KB_FAKE_CUPTI"
-#define CALL(name)                                                                                                     \
-    do {                                                                                                               \
-        int fake_code = fake_call(SCRIPT, name);                                                                       \
-        if (fake_code)                                                                                                 \
-            return (CUptiResult)fake_code;                                                                             \
-    } while (0)
-
-static struct fake_script script;
+#define script kb_fake_cupti_state
+struct fake_script kb_fake_cupti_state;
 static CUpti_CallbackFunc callback;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
@@ -30,6 +22,7 @@ void kb_fake_cupti_script(const char *text)
     fake_parse(&script, text);
     produced = 0;
     pending_count = 0;
+    kb_fake_cupti_profiler_reset();
 }
 
 static bool every(const char *name)
@@ -83,7 +76,7 @@ static void on_launch(const struct fake_launch *launch)
     }
 }
 
-static void *driver_symbol(const char *name)
+void *kb_fake_driver_symbol(const char *name)
 {
     const char *path = getenv("KBENCH_CUDA");
     void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
@@ -95,7 +88,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
     void (*set_hook)(fake_launch_hook *) = NULL;
     (void)user;
     CALL("subscribe");
-    *(void **)&set_hook = driver_symbol("kb_fake_cuda_hook");
+    *(void **)&set_hook = kb_fake_driver_symbol("kb_fake_cuda_hook");
     if (!set_hook)
         return CUPTI_ERROR_NOT_INITIALIZED;
     set_hook(on_launch);
@@ -141,7 +134,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *now)
 {
     uint64_t (*gpu_now)(void) = NULL;
     CALL("timestamp");
-    *(void **)&gpu_now = driver_symbol("kb_fake_cuda_now");
+    *(void **)&gpu_now = kb_fake_driver_symbol("kb_fake_cuda_now");
     *now = gpu_now ? gpu_now() : 1;
     return CUPTI_SUCCESS;
 }
