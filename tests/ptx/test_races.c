@@ -61,55 +61,72 @@ static void test_found(void **state)
     cpu_close(&c);
 }
 
-static const char
-    good_source[] =
-        "#include <cooperative_groups.h>\n#include <mma.h>\n#include <cuda_pipeline.h>\n" KERNEL(
-            "tree(const float *x, float *y) { __shared__ float s[256]; int t = threadIdx.x; s[t] = x[t]; "
-            "__syncthreads();\n"
-            "  for (int k = 128; k; k /= 2) { if (t < k) s[t] += s[t + k]; __syncthreads(); } if (t == 0) y[0] = s[0]; "
-            "}\n")
-            KERNEL("warps(const float *x, float *y) { __shared__ float s[8]; int t = threadIdx.x; float v = x[t];\n"
-                   "  for (int k = 16; k; k /= 2) v += __shfl_down_sync(~0u, v, k); if (t % 32 == 0) s[t / 32] = v; "
-                   "__syncthreads();\n"
-                   "  if (t < 32) { v = t < 8 ? s[t] : 0; for (int k = 4; k; k /= 2) v += __shfl_down_sync(~0u, v, k); "
-                   "if (t == 0) y[0] = v; } }\n")
-                KERNEL("synced(const float *x, float *y) { __shared__ float s[256]; int t = threadIdx.x, w = t / 32 * "
-                       "32; s[t] = x[t]; __syncwarp(); float v = s[w + 31 - t % 32]; __syncwarp(); s[t] = v; y[t] = "
-                       "s[t]; }\n") "__device__ unsigned ticket; __device__ float partial[64];\n" KERNEL(
-                    "last(const float *x, float *y) { __shared__ bool is_last; __shared__ float s[64]; int t = "
-                    "threadIdx.x; s[t] = x[blockIdx.x * 64 + t]; __syncthreads();\n"
-                    "  for (int k = 32; k; k /= 2) { if (t < k) s[t] += s[t + k]; __syncthreads(); }\n"
-                    "  if (t == 0) { partial[blockIdx.x] = s[0]; __threadfence(); is_last = atomicInc(&ticket, "
-                    "gridDim.x - 1) == gridDim.x - 1; } __syncthreads();\n"
-                    "  if (is_last && t == 0) { float v = 0; for (int i = 0; i < gridDim.x; i++) v += partial[i]; y[0] "
-                    "= v; } }\n")
-                    KERNEL("grid(const float *x, float *y) { auto g = cooperative_groups::this_grid(); int i = "
-                           "g.thread_rank(); y[i] = x[i]; g.sync(); float v = y[g.size() - 1 - i]; g.sync(); y[i] = v; "
-                           "}\n")
-                        KERNEL("copies(const float4 *x, float *y) { __shared__ float4 s[64]; int t = threadIdx.x; "
-                               "__pipeline_memcpy_async(&s[t], x + t, 16); __pipeline_commit(); "
-                               "__pipeline_wait_prior(0); __syncthreads(); y[t] = s[63 - t].z; }\n")
-                            KERNEL("lock(int *m, volatile float *y) { while (atomicCAS(m, 0, 1)) ; __threadfence(); "
-                                   "y[0] = y[0] + 1; __threadfence(); atomicExch(m, 0); }\n")
-                                KERNEL("named(const float *x, float *y) { __shared__ float s[32]; int t = threadIdx.x; "
-                                       "if (t < 32) { s[t] = x[t]; asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); "
-                                       "} else { asm volatile(\"bar.sync 1, 64;\" ::: \"memory\"); y[t] = s[t - 32]; } "
-                                       "}\n") "__device__ __noinline__ float poly(float x, int n) { float c[8]; for "
-                                              "(int i = 0; i <= n; i++) c[i] = x + i; float r = 0; for (int i = n; i "
-                                              ">= 0; i--) r = r * x + c[i]; return r; }\n" KERNEL(
-                                                  "locals(const float *x, float *y) { y[threadIdx.x] = "
-                                                  "poly(x[threadIdx.x], threadIdx.x % 7) + poly(2, 3); }\n")
-                                                  KERNEL("fragments(const half *x, float *y) { using namespace nvcuda; "
-                                                         "__shared__ __align__(32) float s[256]; "
-                                                         "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, "
-                                                         "wmma::row_major> a;\n"
-                                                         "  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, "
-                                                         "wmma::col_major> b; wmma::fragment<wmma::accumulator, 16, "
-                                                         "16, 16, float> c; wmma::fill_fragment(c, 0); "
-                                                         "wmma::load_matrix_sync(a, x, 16);\n"
-                                                         "  wmma::load_matrix_sync(b, x, 16); wmma::mma_sync(c, a, b, "
-                                                         "c); wmma::store_matrix_sync(s, c, 16, wmma::mem_row_major); "
-                                                         "__syncthreads(); y[threadIdx.x] = s[threadIdx.x * 8]; }\n");
+static const char good_source[] =
+    "#include <cooperative_groups.h>\n#include <mma.h>\n#include <cuda_pipeline.h>\n" KERNEL(
+        "tree(const float *x, float *y) { __shared__ float s[256]; int t = threadIdx.x; s[t] = x[t]; "
+        "__syncthreads();\n"
+        "  for (int k = 128; k; k /= 2) { if (t < k) s[t] += s[t + k]; __syncthreads(); } if (t == 0) y[0] = s[0]; "
+        "}\n") KERNEL("warps(const float *x, float *y) { __shared__ float s[8]; int t = threadIdx.x; float v = x[t];\n"
+                      "  for (int k = 16; k; k /= 2) v += __shfl_down_sync(~0u, v, k); if (t % 32 == 0) s[t / 32] = v; "
+                      "__syncthreads();\n"
+                      "  if (t < 32) { v = t < 8 ? s[t] : 0; for (int k = 4; k; k /= 2) v += __shfl_down_sync(~0u, v, "
+                      "k); "
+                      "if (t == 0) y[0] = v; } }\n")
+        KERNEL(
+            "synced(const float *x, float *y) { __shared__ float s[256]; int t = threadIdx.x, w = t / 32 * "
+            "32; s[t] = x[t]; __syncwarp(); float v = s[w + 31 - t % 32]; __syncwarp(); s[t] = v; y[t] = "
+            "s[t]; }\n") "__device__ unsigned ticket; __device__ float partial[64];\n" KERNEL("last(const float *x, "
+                                                                                              "float *y) { __shared__ "
+                                                                                              "bool is_last; "
+                                                                                              "__shared__ float s[64]; "
+                                                                                              "int t = "
+                                                                                              "threadIdx.x; s[t] = "
+                                                                                              "x[blockIdx.x * 64 + t]; "
+                                                                                              "__syncthreads();\n"
+                                                                                              "  for (int k = 32; k; k "
+                                                                                              "/= 2) { if (t < k) s[t] "
+                                                                                              "+= s[t + k]; "
+                                                                                              "__syncthreads(); }\n"
+                                                                                              "  if (t == 0) { "
+                                                                                              "partial[blockIdx.x] = "
+                                                                                              "s[0]; __threadfence(); "
+                                                                                              "is_last = "
+                                                                                              "atomicInc(&ticket, "
+                                                                                              "gridDim.x - 1) == "
+                                                                                              "gridDim.x - 1; } "
+                                                                                              "__syncthreads();\n"
+                                                                                              "  if (is_last && t == "
+                                                                                              "0) { float v = 0; for "
+                                                                                              "(int i = 0; i < "
+                                                                                              "gridDim.x; i++) v += "
+                                                                                              "partial[i]; y[0] "
+                                                                                              "= v; } }\n")
+            KERNEL("grid(const float *x, float *y) { auto g = cooperative_groups::this_grid(); int i = "
+                   "g.thread_rank(); y[i] = x[i]; g.sync(); float v = y[g.size() - 1 - i]; g.sync(); y[i] = v; "
+                   "}\n") KERNEL("copies(const float4 *x, float *y) { __shared__ float4 s[64]; int t = threadIdx.x; "
+                                 "__pipeline_memcpy_async(&s[t], x + t, 16); __pipeline_commit(); "
+                                 "__pipeline_wait_prior(0); __syncthreads(); y[t] = s[63 - t].z; }\n")
+                KERNEL("lock(int *m, volatile float *y) { while (atomicCAS(m, 0, 1)) ; __threadfence(); "
+                       "y[0] = y[0] + 1; __threadfence(); atomicExch(m, 0); }\n")
+                    KERNEL("named(const float *x, float *y) { __shared__ float s[32]; int t = threadIdx.x; "
+                           "if (t < 32) { s[t] = x[t]; asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); "
+                           "} else { asm volatile(\"bar.sync 1, 64;\" ::: \"memory\"); y[t] = s[t - 32]; } "
+                           "}\n") "__device__ __noinline__ float poly(float x, int n) { float c[8]; for "
+                                  "(int i = 0; i <= n; i++) c[i] = x + i; float r = 0; for (int i = n; i "
+                                  ">= 0; i--) r = r * x + c[i]; return r; }\n" KERNEL(
+                                      "locals(const float *x, float *y) { y[threadIdx.x] = "
+                                      "poly(x[threadIdx.x], threadIdx.x % 7) + poly(2, 3); }\n")
+                                      KERNEL("fragments(const half *x, float *y) { using namespace nvcuda; "
+                                             "__shared__ __align__(32) float s[256]; "
+                                             "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, "
+                                             "wmma::row_major> a;\n"
+                                             "  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, "
+                                             "wmma::col_major> b; wmma::fragment<wmma::accumulator, 16, "
+                                             "16, 16, float> c; wmma::fill_fragment(c, 0); "
+                                             "wmma::load_matrix_sync(a, x, 16);\n"
+                                             "  wmma::load_matrix_sync(b, x, 16); wmma::mma_sync(c, a, b, "
+                                             "c); wmma::store_matrix_sync(s, c, 16, wmma::mem_row_major); "
+                                             "__syncthreads(); y[threadIdx.x] = s[threadIdx.x * 8]; }\n");
 
 static void test_silent(void **state)
 {
