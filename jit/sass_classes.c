@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // An opcode belongs to the first row that it matches. WIDE: bytes a thread matter, and the class says the width.
@@ -235,24 +236,37 @@ cJSON *kb_sass_by_class(const int *counts)
     return object;
 }
 
-cJSON *kb_sass_summary(const struct kb_sass_listing *l, int most, int *left_out)
+static cJSON *kernel_item(const struct kb_sass_kernel *k)
+{
+    int counts[KB_SASS_CLASSES_MOST] = {0};
+    char *name = kb_cleaned(k->name);
+    cJSON *item = cJSON_CreateObject();
+    kb_sass_count(k, counts);
+    kb_json_set_text(item, "name", name);
+    kb_json_set_number(item, "instructions", k->count);
+    kb_json_set(item, "by_class", kb_sass_by_class(counts));
+    kb_json_measured(item, "live_registers_peak", k->live_peak,
+                     k->live_peak < 0 ? "the listing has no live registers" : NULL);
+    free(name);
+    return item;
+}
+
+cJSON *kb_sass_summary(const struct kb_sass_listing *l, size_t most, int *left_out)
 {
     cJSON *list = cJSON_CreateArray();
+    size_t used = 0;
     *left_out = 0;
     for (int i = 0; i < l->kernel_count; i++) {
-        const struct kb_sass_kernel *k = &l->kernels[i];
-        if (i >= most) {
+        cJSON *item = kernel_item(&l->kernels[i]);
+        char *line = kb_json_line(item);
+        size_t bytes = strlen(line);
+        free(line);
+        if (used + bytes > most) {
+            cJSON_Delete(item);
             ++*left_out;
             continue;
         }
-        int counts[KB_SASS_CLASSES_MOST] = {0};
-        kb_sass_count(k, counts);
-        cJSON *item = cJSON_CreateObject();
-        kb_json_set_text(item, "name", k->name);
-        kb_json_set_number(item, "instructions", k->count);
-        kb_json_set(item, "by_class", kb_sass_by_class(counts));
-        kb_json_measured(item, "live_registers_peak", k->live_peak,
-                         k->live_peak < 0 ? "the listing has no live registers" : NULL);
+        used += bytes;
         cJSON_AddItemToArray(list, item);
     }
     return list;

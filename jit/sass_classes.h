@@ -15,7 +15,8 @@ struct kb_sass_class_name kb_sass_class_name(int id);
 void kb_sass_count(const struct kb_sass_kernel *, int *counts);
 // {"LDG.128": 12, ...}, in the order of the table; only what occurs.
 cJSON *kb_sass_by_class(const int *counts);
-// [{name, instructions, by_class{}, live_registers_peak}]: the `kernels` of a `sass` frame. Owned by the caller.
-cJSON *kb_sass_summary(const struct kb_sass_listing *, int most, int *left_out);
+// [{name, instructions, by_class{}, live_registers_peak}]: the `kernels` of a `sass` frame, as many as fit into most
+// bytes of JSON; the others are counted. Owned by the caller.
+cJSON *kb_sass_summary(const struct kb_sass_listing *, size_t most, int *left_out);
 
 #endif

@@ -296,6 +296,8 @@ static void answer(const struct kb_frame *f)
         compile_job(f);
     } else if (!strcmp(type, "sass")) {
         kb_sass_job(f);
+    } else if (!strcmp(type, "diff")) {
+        kb_diff_job(f);
     } else {
         char *reason = kb_format("the compile worker knows no request \"%.40s\"", type);
         kb_worker_done(kb_frame_job(f), "fail", reason, false);

@@ -1,84 +1,44 @@
 #include "worker/sass.h"
 #include "worker/frames.h"
+#include "worker/sass_listing.h"
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/spawn.h"
-#include "jit/compile.h"
-#include "jit/tree.h"
+#include "jit/sass_classes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+enum { TIMEOUT_MS = 60000, KERNELS_BYTES = 40 << 10 };
 
-enum { LISTING_TIMEOUT_MS = 60000, LISTING_MAX = 64 << 20 };
-
-// Why the listing is not whole, or NULL. nvdisasm exits 1 behind a good listing where it cannot follow a branch.
-static char *objection(const struct kb_capture *c)
+static void send_listing(int64_t job, const struct kb_sass_made *m)
 {
-    if (c->timed_out)
-        return kb_format("nvdisasm had not finished after %d s and was stopped", LISTING_TIMEOUT_MS / 1000);
-    if (c->cut)
-        return kb_format("the listing is longer than %d MiB; the rest is left out", LISTING_MAX >> 20);
-    if (c->exit_code == 0)
-        return NULL;
-    const char *said = c->err.data ? c->err.data : "";
-    if (c->signal)
-        return kb_format("nvdisasm was ended by signal %d: %.400s", c->signal, said);
-    return kb_format("nvdisasm ended with status %d: %.400s", c->exit_code, said);
-}
-
-static void send_listing(int64_t job, const char *tool, struct kb_capture *c)
-{
-    char *why = objection(c);
-    if (!c->out.size) {
-        kb_worker_done(job, "fail", why ? why : "nvdisasm listed nothing", false);
+    cJSON *head = kb_frame_head("sass", job);
+    int left_out = 0;
+    kb_json_set_text(head, "tool", m->tool);
+    kb_json_set_text(head, "tool_version", m->version);
+    kb_json_set_bool(head, "cached", m->cached);
+    kb_worker_set_clean(head, "incomplete", m->incomplete, 1000);
+    kb_worker_set_clean(head, "unreadable", m->unreadable, 1000);
+    kb_worker_set_clean(head, "no_live", m->no_live, 1000);
+    if (m->listing) {
+        kb_json_set_text(head, "arch", m->listing->arch);
+        kb_json_set_bool(head, "lines", m->listing->has_lines);
+        kb_json_set(head, "kernels", kb_sass_summary(m->listing, KERNELS_BYTES, &left_out));
     } else {
-        cJSON *head = kb_frame_head("sass", job);
-        kb_json_set_text(head, "tool", tool);
-        kb_worker_set_clean(head, "incomplete", why, 1000);
-        kb_worker_send(head, c->out.data, c->out.size);
-        kb_worker_done(job, "pass", why, false);
+        kb_json_set_text(head, "kernels", NULL);
+        kb_worker_set_clean(head, "kernels_reason", m->unreadable, 1000);
     }
-    free(why);
-}
-
-static void disassemble(int64_t job, char *tool, const char *path)
-{
-    struct kb_error e = {0};
-    struct kb_capture c;
-    char *argv[] = {tool, "-c", "-g", (char *)path, NULL};
-    if (kb_capture(argv, NULL, LISTING_TIMEOUT_MS, LISTING_MAX, &c, &e)) {
-        kb_worker_done(job, "fail", kb_error_line(&e), false);
-        return;
-    }
-    send_listing(job, tool, &c);
-    kb_capture_free(&c);
+    if (left_out)
+        kb_json_set_number(head, "kernels_left_out", left_out);
+    kb_worker_send(head, m->text.data, m->text.size);
+    kb_worker_done(job, m->unreadable ? "fail" : "pass", m->unreadable ? m->unreadable : m->incomplete, false);
 }
 
 void kb_sass_job(const struct kb_frame *f)
 {
-    int64_t job = kb_frame_job(f);
     struct kb_error e = {0};
-    char *looked = NULL, *tool = kb_toolkit_tool(kb_toolkit_get(), "nvdisasm", &looked);
-    struct kb_tree folder = {.dir = tool ? kb_tree_folder(&e) : NULL};
-    if (!tool) {
-        char *reason = kb_format("nvdisasm not found; looked in %s. Get it with scripts/setup or "
-                                 "`pip install nvidia-cuda-nvdisasm`, or set KBENCH_NVDISASM to it",
-                                 looked);
-        kb_worker_done(job, "na", reason, false);
-        free(reason);
-    } else if (!f->blob_size) {
-        kb_worker_done(job, "fail", "the request holds no cubin", false);
-    } else if (!folder.dir || kb_tree_write(&folder, "code.cubin", f->blob, f->blob_size, &e)) {
-        kb_worker_done(job, "fail", kb_error_line(&e), false);
-    } else {
-        char *path = kb_path_join(folder.dir, "code.cubin"); // it wants a real file, no pipe
-        disassemble(job, tool, path);
-        free(path);
-    }
-    kb_tree_close(&folder);
-    free(looked);
-    free(tool);
+    struct kb_sass_made made;
+    int timeout_ms = (int)kb_json_int(f->head, "timeout_ms", TIMEOUT_MS);
+    if (kb_sass_make(f->blob, f->blob_size, timeout_ms, &made, &e))
+        kb_worker_done(kb_frame_job(f), made.absent ? "na" : "fail", kb_error_line(&e), false);
+    else
+        send_listing(kb_frame_job(f), &made);
+    kb_sass_made_free(&made);
 }
