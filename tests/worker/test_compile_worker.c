@@ -426,12 +426,12 @@ static void test_sass(void **state)
     (void)state;
     struct answer a;
     char *good = fake_tool("good", "#!/bin/sh\nfor f; do :; done\ngrep -q 'cubin bytes' \"$f\" || exit 3\n"
-                                   "echo '//--- .text.k ---'\necho ' /*0000*/ EXIT ;'\n");
+                                   "echo '//--------- .text.k ------'\necho ' /*0000*/ EXIT ;'\n");
     sass_with(good, &a);
     assert_string_equal(text_of(&a, "done", NULL, "status"), "pass");
     assert_non_null(strstr(frame_of(&a, "sass", NULL)->blob, "/*0000*/ EXIT ;"));
     free_answer(&a);
-    char *partial = fake_tool("partial", "#!/bin/sh\necho '//--- .text.k ---'\necho ' /*0000*/ EXIT ;'\n"
+    char *partial = fake_tool("partial", "#!/bin/sh\necho '//--------- .text.k ------'\necho ' /*0000*/ EXIT ;'\n"
                                          "echo 'untrackable branch' >&2\nexit 1\n");
     sass_with(partial, &a);
     assert_string_equal(text_of(&a, "done", NULL, "status"), "pass");
