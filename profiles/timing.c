@@ -374,6 +374,12 @@ static void leave_out(const struct timing *t, int target, bool cold, int *thrott
         }
 }
 
+// Events see the gaps between launches too, so only long runs can be too long by them; none can be shorter.
+static bool disagree(double events_us, double warm_us)
+{
+    return events_us < 0.9 * warm_us - 1 || (warm_us > 50 && events_us > 1.2 * warm_us); // false where one is NAN
+}
+
 static void take(struct series *s, double **samples, int *count, struct kb_summary *summary, bool *has)
 {
     kb_summarize(s->samples, s->count, summary);
@@ -441,6 +447,7 @@ static int measure(struct timing *t, struct kb_timing_result *results, struct kb
             continue;
         if (t->source.cupti && !interrupted(t) && time_events(t, i, &results[i].events_us, e))
             return -1;
+        results[i].events_disagree = disagree(results[i].events_us, results[i].warm.median);
         if (!interrupted(t) && time_calls(t, i, &results[i].call_us, e))
             return -1;
     }

@@ -32,6 +32,7 @@ struct kb_timing_result {
     double launch_us[KB_MAX_LAUNCHES]; // median by launch, cold (warm if there is no cold)
     double call_us;                    // launch to finish seen from the host, warm, median
     double events_us;                  // the same runs by events, for cross-checking; NAN if unknown or not warm
+    bool events_disagree;              // by more than the gaps between launches explain; one of the two is wrong
     char source[16];                   // "cupti" or "events"
     char source_reason[200];           // why not CUPTI; "" if CUPTI
     int batch; // runs behind one sample; more than 1 for runs shorter than the resolution allows

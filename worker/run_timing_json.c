@@ -41,6 +41,8 @@ void run_timing_json(cJSON *event, const struct kb_timing_result *r, const struc
     kb_json_measured(event, "call_us", r->has_warm ? r->call_us : NAN,
                      r->has_warm ? NULL : "not measured in this stage");
     kb_json_measured(event, "events_us", r->events_us, isfinite(r->events_us) ? NULL : "not measured");
+    if (isfinite(r->events_us))
+        kb_json_set_bool(event, "events_disagree", r->events_disagree);
     for (int i = 0; i < variant->launch_count && i < KB_MAX_LAUNCHES; i++) {
         cJSON *o = cJSON_CreateObject();
         kb_json_set_text(o, "kernel", variant->launches[i].kernel);

@@ -1,7 +1,8 @@
 // A stand-in for libcupti.so.13: kernel records of what the fake driver launched. Script: KB_FAKE_CUPTI, see fake.h.
 // Calls: subscribe callback register enable flush timestamp. Values, each a number n: every n-th record is
 //   lose=n (never delivered)  end0=n (end 0)  start0=n  backwards=n (end < start)  early=n (start before everything)
-// and shuffle=1 delivers them newest first; storm=n asks for n buffers before it delivers.
+// and stretch=V (us that each record is too long), shuffle=1 delivers them newest first; storm=n asks for n buffers
+// before it delivers.
 #include "tests/fake/fake_cupti.h"
 
 #include <dlfcn.h>
@@ -37,7 +38,7 @@ static void record(const struct fake_launch *launch)
     memset(&k, 0, sizeof k);
     k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     k.start = launch->start_ns;
-    k.end = launch->end_ns;
+    k.end = launch->end_ns + (uint64_t)(1e3 * fake_value(SCRIPT, "stretch", 0));
     k.correlationId = correlation;
     produced++;
     if (every("lose"))

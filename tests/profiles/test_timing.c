@@ -105,12 +105,26 @@ static void cold_and_warm_are_two_numbers(void **state)
     assert_near(r.launch_us[0], 40, 0.01);
     assert_true(isnan(r.launch_us[1]));
     assert_near(r.events_us, 31, 1); // events see the gaps too
+    assert_false(r.events_disagree);
     assert_true(r.call_us > 0);
     assert_int_equal(r.batch, 1);
     assert_int_equal(r.lost_records, 0);
     assert_true(r.cold.samples >= 10 && r.warm.samples >= 10);
     kb_timing_result_free(&r);
     assert_null(r.cold_samples);
+    close_device();
+}
+
+static void records_that_events_contradict_are_said(void **state)
+{
+    (void)state;
+    open_device("cold=90;warm=80", "stretch=40"); // records say 120
+    struct version v = version('a', 1);
+    struct kb_timing_result r = time_one(&v, &both);
+    assert_near(r.warm.median, 120, 0.01);
+    assert_near(r.events_us, 81, 1);
+    assert_true(r.events_disagree);
+    kb_timing_result_free(&r);
     close_device();
 }
 
@@ -546,6 +560,7 @@ int main(void)
         cmocka_unit_test(short_kernels_are_batched_for_events),
         cmocka_unit_test(a_refusal_is_tried_again_only_on_request),
         cmocka_unit_test(cold_and_warm_are_two_numbers),
+        cmocka_unit_test(records_that_events_contradict_are_said),
         cmocka_unit_test(lost_and_impossible_records_are_counted),
         cmocka_unit_test(fifty_launches_three_lost),
         cmocka_unit_test(a_storm_of_buffer_requests_is_bounded),

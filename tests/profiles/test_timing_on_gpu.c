@@ -42,6 +42,11 @@ static const char source[] =
     "    for (int i = 0; i < 4; i++)\n"
     "        out[threadIdx.x + 256 * i] = make_float4(v[i].x + sum, v[i].y + sum, v[i].z + sum, v[i].w + sum);\n"
     "}\n"
+    "extern \"C\" __global__ void reader(float *y, const float *x, int columns)\n"
+    "{\n"
+    "    const float4 v = ((const float4 *)x)[(size_t)blockIdx.x * blockDim.x + threadIdx.x];\n"
+    "    if (v.x + v.y + v.z + v.w == 1234.5f) y[0] = columns;\n"
+    "}\n"
     "extern \"C\" __global__ void empty(float *y, const float *x, int columns) {}\n";
 
 static struct kb_device *device;
@@ -52,9 +57,9 @@ static FILE *dump;
 
 struct version {
     struct kb_module *module;
-    struct kb_kernel *kernel;
-    int64_t rows; // 0: the empty kernel
-    int index;    // of the target: which of the outputs it writes, see run_version
+    struct kb_kernel *kernel, *reader; // reader: runs first, see what_a_flush_leaves_behind
+    int64_t rows;                      // 0: the empty kernel
+    int index;                         // of the target: which of the outputs it writes, see run_version
 };
 
 static void must(int status, const struct kb_error *e)
@@ -123,6 +128,19 @@ static void load(struct version *v, int index, int64_t rows)
     must(device->ops->symbol(v->module, rows ? "rows" : "empty", &v->kernel, &e), &e);
 }
 
+static int read_all(const struct version *v, struct kb_error *e)
+{
+    const int columns = COLUMNS;
+    for (int i = 1; v->reader && i < SETS; i++) {
+        const void *args[] = {&output[0].address, &input[i].address, &columns};
+        struct kb_launch_args launch = {
+            .grid = {(int64_t)ROWS * COLUMNS / 1024, 1, 1}, .block = {256, 1, 1}, .arg_count = 3, .args = args};
+        if (device->ops->launch(v->reader, &launch, e))
+            return -1;
+    }
+    return 0;
+}
+
 // As the run worker does: the sets twice, with outputs exchanged, so that addresses favour neither target.
 static int run_version(void *context, int set, struct kb_error *e)
 {
@@ -131,7 +149,7 @@ static int run_version(void *context, int set, struct kb_error *e)
     const void *args[] = {&output[(set / SETS + v->index) % 2].address, &input[set % SETS].address, &columns};
     struct kb_launch_args launch = {
         .grid = {v->rows ? v->rows : 1, 1, 1}, .block = {v->rows ? 256 : 32, 1, 1}, .arg_count = 3, .args = args};
-    return device->ops->launch(v->kernel, &launch, e);
+    return read_all(v, e) || device->ops->launch(v->kernel, &launch, e);
 }
 
 static void time_versions(struct version *versions, int count, struct kb_timing_options options,
@@ -304,12 +322,35 @@ static void what_the_method_itself_costs(void **state)
     }
 }
 
+// The flush writes, and what it wrote is in the cache when the run starts: the run pays for its writing back, as it
+// would behind most real kernels. Compared with a cache of clean lines, read from other buffers behind the flush.
+static void what_a_flush_leaves_behind(void **state)
+{
+    (void)state;
+    struct version v;
+    struct kb_timing_result r;
+    struct kb_error e = {0};
+    if (!device)
+        skip();
+    load(&v, 0, ROWS);
+    for (int clean = 0; clean < 2; clean++) {
+        struct kb_timing_target target = {run_version, &v, clean ? SETS : 1};
+        struct kb_timing_options options = {.budget_ms = 100, .sets = 1, .cold = true};
+        must(device->ops->symbol(v.module, "reader", &v.reader, &e), &e);
+        v.reader = clean ? v.reader : NULL;
+        must(kb_timing_run(device, &target, 1, &options, &r, &e), &e);
+        print_message("cold, %s lines in the cache: %.3f us\n", clean ? "clean" : "written",
+                      r.launch_us[clean ? SETS - 1 : 0]);
+        kb_timing_result_free(&r);
+    }
+    device->ops->unload(device, v.module);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_the_first_verdict_goes),
-        cmocka_unit_test(what_the_method_itself_costs),
-        cmocka_unit_test(identical_code),
+        cmocka_unit_test(where_the_first_verdict_goes), cmocka_unit_test(what_the_method_itself_costs),
+        cmocka_unit_test(what_a_flush_leaves_behind),   cmocka_unit_test(identical_code),
         cmocka_unit_test(one_percent_more_rows),
     };
     identical_pairs = argc > 1 ? atoi(argv[1]) % 512 : identical_pairs;
