@@ -11,7 +11,7 @@
 #include "jit/scan.h"
 #include "jit/tree.h"
 
-#include <malloc.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,23 +305,26 @@ static void answer(const struct kb_frame *f)
     }
 }
 
-// A compile takes and gives back tens of megabytes. Kept for the next one, they need not be faulted in again.
-static void keep_memory(void)
+// A worker that stands by spends its first idle moment on getting NVRTC ready.
+static void warm_up_if_idle(void)
 {
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TOP_PAD, 32 << 20);
+    enum { MOMENT_MS = 30 };
+    struct pollfd request = {.fd = 0, .events = POLLIN};
+    if (!kb_worker_pending() && poll(&request, 1, MOMENT_MS) == 0)
+        kb_compile_warm_up();
 }
 
 int kb_run_compile_worker(const struct kb_worker_options *o)
 {
-    keep_memory();
+    kb_compile_keep_memory();
     struct kb_error e = {0};
     if (kb_worker_open(o->stdio, "compile", &e)) {
         fprintf(stderr, "kbench-worker: %s\n", kb_error_line(&e));
         return KB_EXIT_USAGE;
     }
     int got = 1, status = send_hello() ? KB_EXIT_OK : KB_EXIT_NO_WORKER;
+    if (status == KB_EXIT_OK)
+        warm_up_if_idle();
     for (struct kb_frame f; status == KB_EXIT_OK && (got = kb_worker_read(&f, &e)) == 1;) {
         bool quit = !strcmp(kb_frame_type(&f), "quit");
         if (!quit)
