@@ -132,6 +132,7 @@ void speed_open(struct speed *s, const char *program, const char *bench, const c
     struct kb_error error = {0};
     struct kb_device_request request = {.kind = "cuda"};
     struct kb_source source;
+    kb_compile_keep_memory(); // as the compile worker does
     // The requests are made here; their answers go nowhere.
     int idle[2], sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
     program_name = program;
