@@ -2,9 +2,15 @@
 #include "base/memory.h"
 #include "verify/fill.h"
 #include "verify/null_kernels.h"
+#include "verify/stress.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool kb_device_is_lost(const struct kb_device *device)
+{
+    return device->fault.kind == KB_FAULT_POISONED || device->fault.kind == KB_FAULT_LOST;
+}
 
 bool kb_arg_is_written(enum kb_role role)
 {
@@ -167,6 +173,9 @@ static void close_case(struct kb_data *d, struct kb_case_data *c)
 {
     for (int i = 0; i < c->set_count; i++)
         free_set(d, &c->sets[i]);
+    for (int i = 0; c->stress && i < KB_STRESSES; i++)
+        free_set(d, &c->stress[i]);
+    free(c->stress);
     free_buffers(d, c->work[0]);
     free_buffers(d, c->work[1]);
     kb_plan_free(&c->reference);
@@ -218,7 +227,7 @@ static int allocate(struct kb_data *d, const struct kb_case_data *c, int arg, en
     return d->device->ops->alloc(d->device, &spec, out, e) ? -1 : kb_op_guard_fill(&d->ops, out, e);
 }
 
-static int make_set(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     const struct kb_bench *b = d->bench;
     size_t args = (size_t)b->arg_count;
@@ -258,7 +267,7 @@ static int make_work(struct kb_data *d, struct kb_case_data *c, struct kb_error 
 static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, struct kb_error *e)
 {
     struct kb_set *s = &c->sets[c->set_count];
-    if (make_set(d, c, s, e))
+    if (kb_set_make(d, c, s, e))
         return -1;
     d->used_bytes += c->set_bytes;
     c->set_count++;
@@ -269,7 +278,7 @@ static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, 
 // A failure of a case by its own fault (no memory, a bad reference) makes the case unusable; the device lives on.
 static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
-    if (d->device->fault.kind != KB_FAULT_POISONED && d->device->fault.kind != KB_FAULT_LOST) {
+    if (!kb_device_is_lost(d->device)) {
         c->usable = false;
         c->no_memory = c->no_memory || d->device->fault.kind == KB_FAULT_MEMORY;
         c->why = *e;
@@ -388,6 +397,7 @@ struct kb_set *kb_data_take(struct kb_data *d, struct kb_case_data *c, bool *fre
 void kb_set_spoil(struct kb_set *s)
 {
     s->ready = false;
+    s->spoilt = true;
 }
 
 void kb_data_addresses(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int run,

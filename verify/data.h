@@ -19,7 +19,9 @@ struct kb_data_file { // a .npy that travelled with the bench; borrowed
 struct kb_set {
     uint64_t number;
     bool ready;
-    int verified; // times that verify took it
+    int verified;  // times that verify took it
+    bool stressed; // its inputs are not the bench's own (verify/stress.h)
+    bool spoilt;   // a kernel changed an input
     bool has_reference;
     struct kb_buffer *input; // by argument; inputs and what inouts begin with
     uint64_t *hash;          // of each input
@@ -37,7 +39,8 @@ struct kb_case_data {
     struct kb_plan reference;  // launches of the reference
     struct kb_buffer *work[2]; // by argument: outputs, inouts, scratch; two of each for two runs
     struct kb_set *sets;
-    int set_count; // allocated so far, at most data.want_sets
+    int set_count;         // allocated so far, at most data.want_sets
+    struct kb_set *stress; // by enum kb_stress; NULL until one is asked for
     uint64_t next_number;
     double set_bytes, work_bytes; // device memory of one set, of the two sets of outputs
     double reference_us;          // of the last run of the reference; 0 before
@@ -76,9 +79,10 @@ struct kb_data_request {
 int kb_data_open(struct kb_device *, const struct kb_data_request *, struct kb_data *, struct kb_error *);
 void kb_data_close(struct kb_data *);
 
-bool kb_arg_is_written(enum kb_role);           // output or inout
-enum kb_dtype kb_reference_type(enum kb_dtype); // doubles for floating types
-int kb_data_smallest(const struct kb_data *);   // usable case with the fewest elements, -1 if none
+bool kb_device_is_lost(const struct kb_device *); // nothing more can be done in this process
+bool kb_arg_is_written(enum kb_role);             // output or inout
+enum kb_dtype kb_reference_type(enum kb_dtype);   // doubles for floating types
+int kb_data_smallest(const struct kb_data *);     // usable case with the fewest elements, -1 if none
 
 // Makes outputs and one filled set of a case, if not there yet. -1: the case is not usable (its `why` is filled) or the
 // device failed (see device.fault).
@@ -90,6 +94,8 @@ bool kb_data_has_slow(const struct kb_data *); // a set is missing that only slo
 // A set for verifying that no version has seen; where the reference takes over 50 ms and none is ready, the one that
 // was taken least (*fresh false).
 struct kb_set *kb_data_take(struct kb_data *, struct kb_case_data *, bool *fresh, struct kb_error *);
+// Buffers for a set; its content comes from verify/fill.h.
+int kb_set_make(struct kb_data *, const struct kb_case_data *, struct kb_set *, struct kb_error *);
 // Marks a set as spoilt (an input was changed): it is filled anew before its next use.
 void kb_set_spoil(struct kb_set *);
 

@@ -63,7 +63,7 @@ static int fill_input(struct kb_data *d, const struct kb_case_data *c, const str
     return kb_op_fill(&d->ops, &s->input[arg], n, &fill, e);
 }
 
-static int fill_inputs(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+int kb_set_inputs(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     for (int i = 0; i < d->bench->arg_count; i++) {
         if (!s->input[i].address)
@@ -196,20 +196,21 @@ static int hash_results(struct kb_data *d, const struct kb_set *s, struct kb_err
     return 0;
 }
 
+int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+{
+    bool kernel = d->bench->reference.kind == KB_REFERENCE_KERNEL;
+    int failed = kernel ? run_kernels(d, c, s, e) : load_results(d, c, s, e);
+    return failed || find_scales(d, c, s, e) || hash_results(d, s, e) ? -1 : 0;
+}
+
 int kb_set_fill(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     s->ready = false;
     s->verified = 0;
     s->number = ++c->next_number;
     d->counter++;
-    if (fill_inputs(d, c, s, e))
+    if (kb_set_inputs(d, c, s, e) || (d->has_reference && kb_set_reference(d, c, s, e)))
         return -1;
-    if (d->has_reference) {
-        bool kernel = d->bench->reference.kind == KB_REFERENCE_KERNEL;
-        if ((kernel ? run_kernels(d, c, s, e) : load_results(d, c, s, e)) || find_scales(d, c, s, e) ||
-            hash_results(d, s, e))
-            return -1;
-    }
     s->has_reference = d->has_reference;
     s->ready = true;
     return 0;

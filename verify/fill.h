@@ -6,6 +6,9 @@
 // New values under a new number, then the reference's results, checked: everything written, nothing beside it, inputs
 // kept. The error begins with "the reference itself" where that is at fault. Leaves s->ready false on failure.
 int kb_set_fill(struct kb_data *, struct kb_case_data *, struct kb_set *, struct kb_error *);
+// The two halves of that: values, hashes and guards of the inputs; results and scales of a set whose inputs are there.
+int kb_set_inputs(struct kb_data *, const struct kb_case_data *, struct kb_set *, struct kb_error *);
+int kb_set_reference(struct kb_data *, struct kb_case_data *, struct kb_set *, struct kb_error *);
 // The key of the random numbers of one argument.
 uint64_t kb_fill_key(uint64_t seed, uint64_t set, int case_index, int arg);
 

@@ -105,7 +105,9 @@ cJSON *kb_trial_json(const struct kb_data *d, const struct kb_case_data *c, cons
     cJSON *event = cJSON_CreateObject(), *outputs = cJSON_CreateArray();
     kb_json_set_text(event, "rung", t->depth == KB_TRIAL_RUN ? "run" : "verify");
     kb_json_set_number(event, "case", c->index);
-    kb_json_set_text(event, "label", c->label);
+    char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+    kb_json_set_text(event, "label", label);
+    free(label);
     kb_json_set_text(event, "status", t->pass ? "pass" : "fail");
     kb_json_set_text(event, "reason", t->reason[0] ? t->reason : NULL);
     kb_json_set_text(event, "set", t->fresh ? "fresh" : "reused");

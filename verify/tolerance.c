@@ -115,3 +115,16 @@ void kb_bound_for(const struct kb_tolerance *t, enum kb_dtype dtype, double term
     if (!b->metric[0])
         automatic(dtype, terms, b);
 }
+
+void kb_bound_for_stress(const struct kb_tolerance *t, enum kb_dtype dtype, double terms, struct kb_bound *b)
+{
+    if (t->kind != KB_TOLERANCE_BOUNDS) {
+        kb_bound_for(t, dtype, terms, b);
+        b->scaled_rmse = INFINITY;
+        return;
+    }
+    kb_bound_none(dtype, b);
+    snprintf(b->metric, sizeof b->metric, "nonfinite");
+    b->bound = 0;
+    snprintf(b->why, sizeof b->why, "the bench's bounds are for its own inputs; on these only NaN and infinity count");
+}

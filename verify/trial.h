@@ -31,6 +31,7 @@ struct kb_trial {
     char reason[512];   // of the first thing that is wrong, else a remark or ""
     bool fresh;         // the set was seen by nobody before
     bool notable;       // passed with a remark that people should see: it differs, or proves nothing
+    const char *inputs; // what they are if they are not the bench's own: "large values"; else NULL. Static text
     bool differs;       // the two runs differ bitwise in an output
     bool device_failed; // a launch or the device failed: reason says which kernel and how
     struct kb_trial_output *outputs;

@@ -1,6 +1,8 @@
 // `run` and `verify`: trials of a version, case by case.
 #include "base/json.h"
 #include "base/memory.h"
+#include "verify/repeat.h"
+#include "verify/stress.h"
 #include "worker/run.h"
 
 #include <stdio.h>
@@ -137,6 +139,71 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
     return !run_device_lost(w);
 }
 
+// A trial beyond the declared ones: told only where it failed, since it passes for one case like any other.
+static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
+                        const struct kb_case_data *c, struct kb_trial *t, struct outcome *o)
+{
+    if (t->pass)
+        return;
+    char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+    send_case(w, f, v->key, c, t);
+    send_facts(f, v->key, c, t);
+    note(o, label, true, &o->failed, t->reason);
+    free(label);
+}
+
+static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                      const struct kb_plan *plan, struct outcome *o, struct kb_error *e)
+{
+    for (int kind = 0; kind < KB_STRESSES && !o->failed; kind++) {
+        struct kb_trial t = {0};
+        struct kb_set *s;
+        if (kb_stress_set(&w->data, c, (enum kb_stress)kind, &s, e))
+            return -1;
+        if (!s)
+            continue;
+        if (kb_trial_run(&w->data, c, s, &v->program, plan, v->variant, KB_TRIAL_VERIFY, &t, e)) {
+            kb_trial_free(&t);
+            return -1;
+        }
+        t.inputs = kb_stress_name((enum kb_stress)kind);
+        tell_beyond(w, f, v, c, &t, o);
+        kb_trial_free(&t);
+    }
+    return 0;
+}
+
+static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                     const struct kb_plan *plan, struct outcome *o, struct kb_error *e)
+{
+    struct kb_repeat r;
+    int failed = kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, plan, &r, e);
+    if (!failed) {
+        tell_beyond(w, f, v, c, &r.last, o);
+        if (r.differing && r.last.pass)
+            snprintf(o->remark, sizeof o->remark, "%s: %d of %d repeated runs differ bitwise", c->label, r.differing,
+                     r.pairs);
+    }
+    kb_trial_free(&r.last);
+    return failed;
+}
+
+// What no case asks for: inputs that the bench does not have, and many calls of a freshly loaded module.
+static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o)
+{
+    int index = kb_data_small_case(&w->data);
+    struct kb_error error = {0};
+    struct kb_plan plan = {0};
+    if (index < 0)
+        return;
+    struct kb_case_data *c = &w->data.cases[index];
+    int failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
+                 try_stress(w, f, v, c, &plan, o, &error) || (!o->failed && try_again(w, f, v, c, &plan, o, &error));
+    if (failed)
+        note(o, c->label, true, &o->failed, kb_error_line(&error));
+    kb_plan_free(&plan);
+}
+
 static void conclude(struct run_worker *w, const struct kb_frame *f, const char *rung, const struct outcome *o)
 {
     char *reason = NULL;
@@ -196,5 +263,7 @@ void run_verify(struct run_worker *w, const struct kb_frame *f)
         }
         alive = try_case(w, f, v, i, KB_TRIAL_VERIFY, &o);
     }
+    if (alive && o.passed && !o.failed && !run_cancelled(f))
+        try_beyond(w, f, v, &o);
     conclude(w, f, "verify", &o);
 }

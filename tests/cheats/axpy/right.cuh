@@ -1,0 +1,2 @@
+#pragma once
+#define INDEX int i = blockIdx.x * blockDim.x + threadIdx.x

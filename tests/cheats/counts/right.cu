@@ -1,0 +1,11 @@
+// expect: pass
+// Integer atomics on the output.
+#include "right.cuh"
+
+extern "C" __global__ void k(const int *x, int *y, int rows, int cols)
+{
+    CLEAR;
+    EACH(c)
+        if (x[ROW + c] > 0)
+            atomicAdd(y + blockIdx.x, 1);
+}

@@ -1,0 +1,20 @@
+// One version again and again: on inputs that change under the same addresses, in a module whose globals are fresh.
+// What is right for ten calls and then drifts, what replays a result that it kept, what recognises inputs or addresses,
+// and what comes out differently from run to run, shows here.
+#ifndef KB_VERIFY_REPEAT_H
+#define KB_VERIFY_REPEAT_H
+#include "verify/trial.h"
+
+enum { KB_REPEAT_PAIRS = 8, KB_REPEAT_PAIRS_GPU = 3 }; // of calls on the same inputs; timing repeats more on a GPU
+
+struct kb_repeat {
+    int calls;            // made
+    int pairs, differing; // pairs of calls on the same inputs; those that differ bitwise
+    struct kb_trial last; // the one that failed, else the last one; to be freed
+};
+// trial.pass of `last` says whether all were right; its reason begins with which call failed. -1 only where the calls
+// could not be made at all.
+int kb_repeat_run(struct kb_data *, struct kb_case_data *, const struct kb_variant *, const cJSON *compiled,
+                  const struct kb_image *, const struct kb_plan *, struct kb_repeat *, struct kb_error *);
+
+#endif
