@@ -242,6 +242,18 @@ static void add_verdict(const struct kb_app *a, const struct kb_model_version *v
     kb_line_free(&verdict);
 }
 
+// The footer's message in full.
+static void add_message(const struct kb_app *a, int width, struct kb_lines *out)
+{
+    const struct kb_model *m = a->model;
+    if (!m->status_text)
+        return;
+    heading(out, "last message");
+    kb_lines_text(out, KB_STYLE_TEXT, width, 0, m->status_text);
+    if (m->status_remedy)
+        kb_lines_text(out, KB_STYLE_DIM, width, 0, m->status_remedy);
+}
+
 static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
     const struct kb_model_version *v = kb_app_version(a);
@@ -260,6 +272,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     }
     add_device(a, width, out);
     add_missing(a, width, out);
+    add_message(a, width, out);
 }
 
 const struct kb_view kb_view_detail = {"details", 0, lines, NULL, NULL, NULL, NULL};

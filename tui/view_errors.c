@@ -63,6 +63,9 @@ static void add_compiler(const struct kb_app *a, const struct kb_model_version *
         kb_line_free(&line);
         add_source(a, error, width, out);
     }
+    double dropped = kb_json_number(v->errors, "dropped", 0);
+    if (dropped > 0)
+        kb_spanf(kb_lines_add(out), KB_STYLE_DIM, "and %s more", kb_show_count(dropped).s);
     const struct kb_rung_state *r = &v->rungs[KB_RUNG_COMPILE];
     if (r->status == KB_STATUS_FAIL && kb_first_error(v->errors) < 0)
         kb_lines_text(out, KB_STYLE_BAD, width, 0, r->reason ? r->reason : "the compiler gave no reason: see the log");
@@ -242,6 +245,8 @@ static bool any_case(const struct kb_app *a, const struct kb_model_version *v)
 static void lines(const struct kb_app *a, int width, struct kb_lines *out)
 {
     const struct kb_model_version *v = kb_app_version(a);
+    if (a->model->bench_error)
+        kb_lines_text(out, KB_STYLE_BAD, width, 0, a->model->bench_error);
     if (!v) {
         kb_span(kb_lines_add(out), KB_STYLE_DIM, "nothing was built yet");
         return;
