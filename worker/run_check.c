@@ -151,6 +151,7 @@ static cJSON *kernel_json(struct run_worker *w, struct run_version *v, const str
         copy_known(o, compiled, from_compiler[i]);
     kb_json_set_number(o, "dynamic_shared_bytes", (double)l->dims.shared);
     kb_json_set_number(o, "block_threads", (double)(l->dims.block[0] * l->dims.block[1] * l->dims.block[2]));
+    kb_json_set_number(o, "blocks", (double)l->dims.grid[0] * (double)l->dims.grid[1] * (double)l->dims.grid[2]);
     occupancy_json(w, v->program.kernels[launch], &info, l, o);
     return o;
 }

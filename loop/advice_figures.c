@@ -1,0 +1,297 @@
+// The figures that rules test, taken out of the events.
+#include "base/json.h"
+#include "base/memory.h"
+#include "loop/advice_parts.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const kb_wait_names[KB_WAITS] = {
+    [KB_WAIT_MEMORY] = "memory",           [KB_WAIT_SHARED] = "shared memory",
+    [KB_WAIT_BARRIER] = "barrier",         [KB_WAIT_ARITHMETIC] = "arithmetic pipe",
+    [KB_WAIT_LATENCY] = "fixed latency",   [KB_WAIT_TENSOR] = "tensor",
+    [KB_WAIT_FETCH] = "instruction fetch", [KB_WAIT_NOT_SELECTED] = "not selected",
+    [KB_WAIT_DISPATCH] = "dispatch",       [KB_WAIT_CONSTANT] = "constant cache",
+};
+
+double kb_metric(const struct kb_advice_input *in, const char *name)
+{
+    double value = NAN;
+    for (int i = 0; i < in->counters_count; i++)
+        value = kb_json_number(kb_json_get(in->counters[i], "metrics"), name, value);
+    return value;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+static double positive(double x)
+{
+    return x > 0 && isfinite(x) ? x : NAN;
+}
+
+static int wait_of(const char *group)
+{
+    for (int i = 0; i < KB_WAITS; i++)
+        if (!strcmp(kb_wait_names[i], group))
+            return i;
+    return -1;
+}
+
+// The sections hold all samples where the source is divided into sections; else the functions do.
+static void read_waits(struct kb_figures *f)
+{
+    const cJSON *rows = kb_json_get(f->in->sections, "sections"), *row, *stall;
+    for (int i = 0; i < KB_WAITS; i++)
+        f->waits[i] = NAN;
+    if (!cJSON_GetArraySize(rows))
+        rows = kb_json_get(f->in->sections, "functions");
+    double sums[KB_WAITS] = {0}, samples = 0;
+    cJSON_ArrayForEach(row, rows)
+    {
+        double n = kb_json_number(row, "samples", 0);
+        samples += n;
+        cJSON_ArrayForEach(stall, kb_json_get(row, "stalls"))
+        {
+            int wait = wait_of(kb_json_text(stall, "group", ""));
+            if (wait >= 0)
+                sums[wait] += n * kb_json_number(stall, "share", 0);
+        }
+    }
+    f->samples = samples;
+    for (int i = 0; i < KB_WAITS && samples > 0; i++)
+        f->waits[i] = sums[i] / samples;
+}
+
+static void read_time(struct kb_figures *f)
+{
+    const cJSON *timing = f->in->timing, *roofline = kb_json_get(timing, "roofline");
+    const char *bound = kb_json_text(roofline, "bound", "");
+    bool impossible = kb_json_bool(roofline, "impossible", false);
+    f->time_us = impossible ? NAN : positive(kb_json_number(kb_json_get(timing, "cold"), "median_us", NAN));
+    f->call_us = positive(kb_json_number(timing, "call_us", NAN));
+    f->share = impossible ? NAN : kb_json_number(roofline, "share", NAN);
+    f->memory_bound = !strcmp(bound, "memory");
+    f->compute_bound = !strcmp(bound, "compute");
+    f->work_bytes = strcmp(kb_json_text(roofline, "source", ""), "declared") != 0
+                        ? NAN
+                        : positive(kb_json_number(roofline, "bytes", NAN));
+}
+
+static double peak_of(const struct kb_advice_input *in, const char *key)
+{
+    double value = kb_json_number(kb_json_get(in->device, "peak"), key, NAN);
+    for (int i = 0; i < in->counters_count; i++)
+        value = kb_json_number(kb_json_get(in->counters[i], "peaks"), key, value);
+    return positive(value);
+}
+
+static double rate_of(const struct kb_figures *f, const char *metric)
+{
+    return ratio(1e6 * kb_metric(f->in, metric), f->time_us);
+}
+
+static void read_counters(struct kb_figures *f)
+{
+    const struct kb_advice_input *in = f->in;
+    f->dram_bytes = kb_metric(in, "dram_bytes");
+    f->dram_rate = rate_of(f, "dram_bytes");
+    f->dram_peak = peak_of(in, "dram_bytes_per_s");
+    f->dram_share = ratio(f->dram_rate, f->dram_peak);
+    f->l2_rate = rate_of(f, "l2_bytes");
+    f->l2_peak = peak_of(in, "l2_bytes_per_s");
+    f->l2_share = ratio(f->l2_rate, f->l2_peak);
+    f->fp32_peak = peak_of(in, "fp32_flops");
+    f->fp64_peak = peak_of(in, "fp64_flops");
+    f->f32_share = ratio(rate_of(f, "flops_f32"), f->fp32_peak);
+    f->f64_share = ratio(rate_of(f, "flops_f64"), f->fp64_peak);
+    f->tensor_share = kb_metric(in, "tensor_active") / 100;
+    f->load_sectors = kb_metric(in, "sectors_per_request_load");
+    f->store_sectors = kb_metric(in, "sectors_per_request_store");
+    f->lanes = kb_metric(in, "threads_per_instruction");
+    f->conflicts = kb_metric(in, "shared_bank_conflicts");
+    f->wavefronts = kb_metric(in, "shared_wavefronts");
+    f->issue_active = kb_metric(in, "issue_active") / 100;
+    f->occupancy_achieved = kb_metric(in, "occupancy_achieved") / 100;
+    f->flops_f32 = kb_metric(in, "flops_f32");
+    f->flops_f64 = kb_metric(in, "flops_f64");
+}
+
+static void read_resources(struct kb_figures *f)
+{
+    const cJSON *kernels = kb_json_get(f->in->resources, "kernels"), *k;
+    f->occupancy = f->registers = f->shared_bytes = f->block_threads = f->blocks_per_sm = NAN;
+    f->spill_bytes = f->stack_bytes = f->blocks = NAN;
+    cJSON_ArrayForEach(k, kernels)
+    {
+        double occupancy = kb_json_number(k, "occupancy", NAN);
+        double spills = kb_json_number(k, "spill_store_bytes", NAN) + kb_json_number(k, "spill_load_bytes", NAN);
+        f->spill_bytes = fmax(spills, f->spill_bytes);
+        f->stack_bytes = fmax(kb_json_number(k, "stack_bytes", NAN), f->stack_bytes);
+        if (!isnan(f->occupancy) && !(occupancy < f->occupancy))
+            continue;
+        f->occupancy = occupancy;
+        f->registers = kb_json_number(k, "registers", NAN);
+        f->shared_bytes = kb_json_number(k, "shared_bytes", NAN) + kb_json_number(k, "dynamic_shared_bytes", 0);
+        f->block_threads = kb_json_number(k, "block_threads", NAN);
+        f->blocks_per_sm = kb_json_number(k, "blocks_per_sm", NAN);
+        f->limited_by = kb_json_text(k, "limited_by", NULL);
+        f->blocks = cJSON_GetArraySize(kernels) == 1 ? kb_json_number(k, "blocks", NAN) : NAN;
+    }
+}
+
+// Classes of SASS are named "LDG.128": the bits a thread moves.
+static double class_bytes(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+    return !strncmp(name, base, n) && name[n] == '.' ? strtod(name + n + 1, NULL) / 8 : NAN;
+}
+
+static void read_sass(struct kb_figures *f)
+{
+    const cJSON *kernel, *class;
+    f->load_bytes = f->store_bytes = f->local_instructions = NAN;
+    cJSON_ArrayForEach(kernel, kb_json_get(f->in->sass, "kernels"))
+    {
+        f->local_instructions = isnan(f->local_instructions) ? 0 : f->local_instructions;
+        cJSON_ArrayForEach(class, kb_json_get(kernel, "by_class"))
+        {
+            f->load_bytes = fmax(f->load_bytes, class_bytes(class->string, "LDG"));
+            f->store_bytes = fmax(f->store_bytes, class_bytes(class->string, "STG"));
+            if (!isnan(class_bytes(class->string, "LDL")) || !isnan(class_bytes(class->string, "STL")))
+                f->local_instructions += class->valuedouble;
+        }
+    }
+}
+
+static void read_facts(struct kb_figures *f)
+{
+    struct kb_counted *c = &f->counted;
+    for (int i = 0; i < f->in->facts_count; i++) {
+        const cJSON *one = kb_json_get(f->in->facts[i], "facts"), *bytes = kb_json_get(one, "bytes"),
+                    *flops = kb_json_get(one, "flops");
+        if (!one)
+            continue;
+        f->has_facts = true;
+        c->bytes += kb_json_number(bytes, "global_load", 0) + kb_json_number(bytes, "global_store", 0);
+        c->local_bytes += kb_json_number(bytes, "local", 0);
+        c->sectors += kb_json_number(one, "global_sectors", 0);
+        c->requests += kb_json_number(one, "global_requests", 0);
+        c->conflicts += kb_json_number(one, "shared_bank_conflicts", 0);
+        c->shared_requests += kb_json_number(one, "shared_requests", 0);
+        c->instructions += kb_json_number(one, "instructions", 0);
+        c->lanes += kb_json_number(one, "thread_instructions", 0);
+        c->flops_f32 += kb_json_number(flops, "f32", 0);
+        c->flops_f64 += kb_json_number(flops, "f64", 0);
+    }
+}
+
+void kb_figures_make(const struct kb_advice_input *in, struct kb_figures *f)
+{
+    *f = (struct kb_figures){.in = in};
+    f->cuda = !strcmp(kb_json_text(in->device, "kind", ""), "cuda");
+    f->sms = positive(kb_json_number(in->device, "sm_count", NAN));
+    read_time(f);
+    read_waits(f);
+    read_counters(f);
+    read_resources(f);
+    read_sass(f);
+    read_facts(f);
+}
+
+const cJSON *kb_hot_line(const struct kb_figures *f, enum kb_wait wait)
+{
+    const cJSON *line, *stall, *best = NULL;
+    double most = 0;
+    cJSON_ArrayForEach(line, kb_json_get(f->in->sections, "lines"))
+    {
+        cJSON_ArrayForEach(stall, kb_json_get(line, "stalls"))
+        {
+            double n = kb_json_number(line, "samples", 0) * kb_json_number(stall, "share", 0);
+            if (n > most && kb_json_number(line, "line", 0) > 0 &&
+                !strcmp(kb_json_text(stall, "group", ""), kb_wait_names[wait])) {
+                best = line;
+                most = n;
+            }
+        }
+    }
+    return best;
+}
+
+const cJSON *kb_counted_line(const struct kb_figures *f, const char *key)
+{
+    const cJSON *line, *best = NULL;
+    for (int i = 0; i < f->in->facts_count; i++)
+        cJSON_ArrayForEach(line, kb_json_get(kb_json_get(f->in->facts[i], "facts"),
+                                             "lines")) if (kb_json_number(line, "line", 0) > 0 &&
+                                                           kb_json_number(line, key, 0) >
+                                                               (best ? kb_json_number(best, key, 0) : 0)) best = line;
+    return best;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// A constant like 1.0, 2. or 1e-5 without f behind it, from its first digit. *end: behind it.
+static bool double_constant(const char *s, const char **end)
+{
+    bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+    const char *p = s + (hex ? 2 : 0);
+    bool real = false;
+    for (; is_word(*p) || *p == '.'; p++) {
+        real = real || *p == '.' || (!hex && (*p == 'e' || *p == 'E'));
+        if ((*p == 'e' || *p == 'E') && !hex && (p[1] == '-' || p[1] == '+'))
+            p++;
+    }
+    *end = p;
+    return real && !hex && p[-1] != 'f' && p[-1] != 'F' && p[-1] != 'h';
+}
+
+static bool line_is_double(const char *s, const char *end, bool *comment)
+{
+    for (const char *p = s; p < end;) {
+        const char *next = p + 1;
+        if (*comment) {
+            *comment = strncmp(p, "*/", 2) != 0;
+            p += *comment ? 1 : 2;
+            continue;
+        }
+        if (!strncmp(p, "//", 2) || *p == '#')
+            return false;
+        if (!strncmp(p, "/*", 2))
+            *comment = true;
+        if (*p == '"') { // what is printed is not computed
+            for (p++; p < end && *p != '"'; p++)
+                p += *p == '\\' && p + 1 < end;
+            p++;
+            continue;
+        }
+        bool starts = p == s || !is_word(p[-1]);
+        if (starts && !strncmp(p, "double", 6) && !is_word(p[6]))
+            return true;
+        if (starts && (isdigit((unsigned char)*p) || (*p == '.' && isdigit((unsigned char)p[1]))) &&
+            double_constant(p, &next))
+            return true;
+        p = next;
+    }
+    return false;
+}
+
+int kb_double_line(const char *source)
+{
+    bool comment = false;
+    int n = 1;
+    for (const char *s = source; s && *s; n++) {
+        const char *end = s + strcspn(s, "\n");
+        if (line_is_double(s, end, &comment))
+            return n;
+        s = *end ? end + 1 : end;
+    }
+    return 0;
+}
