@@ -162,12 +162,12 @@ static void hunk(struct kb_line *l, const struct kb_sass_row *row)
 }
 
 struct keys {
-    const char *text, *line, *live;
+    const char *text, *line, *live, *offset;
 };
 
 static void side(struct kb_line *l, const cJSON *item, char mark, bool right, int most)
 {
-    static const struct keys left_keys = {"a", "al", "ar"}, right_keys = {"b", "bl", "br"};
+    static const struct keys left_keys = {"a", "al", "ar", "ao"}, right_keys = {"b", "bl", "br", "bo"};
     const struct keys *keys = right ? &right_keys : &left_keys;
     enum kb_style style = mark == '=' ? KB_STYLE_DIM : mark == '+' ? KB_STYLE_GOOD : KB_STYLE_BAD;
     int start = kb_line_width(l), line = (int)kb_json_int(item, keys->line, 0);
@@ -178,6 +178,8 @@ static void side(struct kb_line *l, const cJSON *item, char mark, bool right, in
     if (kb_json_get(item, keys->live)) {
         snprintf(number, sizeof number, "%d", (int)kb_json_int(item, keys->live, 0));
         kb_spanf(l, KB_STYLE_DIM, "%3s ", number);
+    } else if (kb_json_get(item, keys->offset)) {
+        kb_span(l, KB_STYLE_DIM, "    ");
     }
     kb_spanf(l, style, "%c ", mark == '=' ? ' ' : mark);
     kb_span_cut(l, most - (kb_line_width(l) - start), style, kb_json_text(item, keys->text, ""));

@@ -221,6 +221,9 @@ static void test_keys(void **state)
     struct stage s;
     struct kb_text frame = {0};
     set_up(&s);
+    struct kb_sass_diff_options o = {.raw = true};
+    cJSON_Delete(s.raw);
+    s.in.raw_diff = s.raw = kb_sass_diff(s.a, s.b, &o); // without context: more hunks
     add_frame(&frame, &s, 80, 10, false);
     assert_true(s.state.rows > 64);
     kb_sass_view_scroll(&s.state, 5);
