@@ -95,5 +95,7 @@ int kb_cubin_kernels(const void *cubin, size_t size, struct kb_compiled_kernel *
 // XXH128 over the code sections of one kernel (all kernels: NULL), to tell "same code" from "same source".
 struct kb_hash;
 int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, struct kb_hash *out, struct kb_error *);
+// XXH128 over constants and initial values of globals, which the code reads.
+int kb_cubin_data_hash(const void *cubin, size_t size, struct kb_hash *out, struct kb_error *);
 
 #endif

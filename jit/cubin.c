@@ -263,3 +263,22 @@ int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, stru
     *out = kb_hasher_end(h);
     return found ? 0 : kb_fail(e, lowered ? lowered : "cubin", NULL, "no code of this kernel in the cubin");
 }
+
+int kb_cubin_data_hash(const void *cubin, size_t size, struct kb_hash *out, struct kb_error *e)
+{
+    struct elf f;
+    if (!open_elf(&f, cubin, size))
+        return kb_fail(e, "cubin", NULL, "%zu bytes that are no readable cubin", size);
+    struct kb_hasher *h = kb_hasher_new();
+    for (unsigned i = 1; i < f.section_count; i++) {
+        struct section s;
+        bool wanted = section_at(&f, i, &s) && s.data &&
+                      (!strncmp(s.name, ".nv.constant", 12) || !strncmp(s.name, ".nv.global.init", 15));
+        if (!wanted)
+            continue;
+        kb_hasher_text(h, s.name);
+        kb_hasher_add(h, s.data, s.size);
+    }
+    *out = kb_hasher_end(h);
+    return 0;
+}

@@ -54,26 +54,31 @@ static bool same_dims(const struct kb_plan_launch *a, const struct kb_plan_launc
     return same;
 }
 
-static bool same_kernel(const struct run_version *a, const struct run_version *b, int launch)
+static const char *symbol_of(const struct run_version *v, int launch)
 {
-    const struct run_version *both[] = {a, b};
-    struct kb_hash hash[2];
-    for (int i = 0; i < 2; i++) {
-        const cJSON *kernel = kb_program_compiled(both[i]->compiled, both[i]->variant->launches[launch].kernel, NULL);
-        const char *lowered = kernel ? kb_json_text(kernel, "lowered", NULL) : NULL;
-        if (!lowered || !both[i]->image.cubin_bytes ||
-            kb_cubin_code_hash(both[i]->image.cubin, both[i]->image.cubin_bytes, lowered, &hash[i], NULL))
-            return false;
-    }
-    return !strcmp(hash[0].hex, hash[1].hex);
+    const cJSON *kernel = kb_program_compiled(v->compiled, v->variant->launches[launch].kernel, NULL);
+    return kb_json_text(kernel, "lowered", "");
+}
+
+// Of the whole cubin: a kernel may call functions, and read constants.
+static bool same_image(const struct kb_image *a, const struct kb_image *b)
+{
+    const struct kb_image *both[] = {a, b};
+    struct kb_hash code[2], data[2];
+    for (int i = 0; i < 2; i++)
+        if (!both[i]->cubin_bytes || kb_cubin_code_hash(both[i]->cubin, both[i]->cubin_bytes, NULL, &code[i], NULL) ||
+            kb_cubin_data_hash(both[i]->cubin, both[i]->cubin_bytes, &data[i], NULL))
+            return false; // not known to be the same
+    return !strcmp(code[0].hex, code[1].hex) && !strcmp(data[0].hex, data[1].hex);
 }
 
 bool run_same_code(const struct run_target *a, const struct run_target *b)
 {
     bool same = a->plan.launch_count == b->plan.launch_count;
     for (int i = 0; same && i < a->plan.launch_count; i++)
-        same = same_dims(&a->plan.launches[i], &b->plan.launches[i]) && same_kernel(a->version, b->version, i);
-    return same;
+        same = same_dims(&a->plan.launches[i], &b->plan.launches[i]) &&
+               !strcmp(symbol_of(a->version, i), symbol_of(b->version, i));
+    return same && same_image(&a->version->image, &b->version->image);
 }
 
 // Identical code as a measure of the machine. The headline only: its cases stand for what people tune. A wide interval

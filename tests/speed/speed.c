@@ -152,3 +152,19 @@ void speed_open(struct speed *s, const char *program, const char *bench, const c
     kb_source_free(&source);
     prepare(s);
 }
+
+void speed_close(struct speed *s)
+{
+    struct run_worker *w = &s->worker;
+    while (w->version_count)
+        run_drop(w, &w->versions[0]);
+    if (w->has_data)
+        kb_data_close(&w->data);
+    kb_frame_free(&w->prepared);
+    kb_image_free(&w->builtin);
+    free(w->files);
+    w->device->ops->close(w->device);
+    kb_variant_free(s->variant);
+    kb_bench_free(s->bench);
+    free(s->text);
+}

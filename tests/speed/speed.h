@@ -13,6 +13,7 @@ struct speed {
 };
 // On failure of any kind: says what and exits.
 void speed_open(struct speed *, const char *program, const char *bench, const char *variant);
+void speed_close(struct speed *);
 _Noreturn void speed_die(const char *what, const struct kb_error *);
 // text compiled as this variant's source.
 void speed_compile(const struct speed *, const struct kb_variant *, const char *text, struct kb_compiled *out);
