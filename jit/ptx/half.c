@@ -162,8 +162,9 @@ static void set_bf16x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
     E2(fma, suffix)                                                                                                    \
     E2(neg, suffix)                                                                                                    \
     E2(abs, suffix)                                                                                                    \
-    E2(min, suffix) E2(max, suffix) E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix)             \
-        E2(sat, suffix) E2(relu, suffix)
+    E2(min, suffix)                                                                                                    \
+    E2(max, suffix) E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix) E2(sat, suffix)             \
+        E2(relu, suffix)
 const struct ptx_handler_entry ptx_half_handlers[] = {
     ENTRIES(f16) ENTRIES(bf16) E2(ftz, f16) E(set_f16x2) E(set_bf16x2){NULL, NULL},
 };

@@ -39,6 +39,7 @@ struct ptx_op_count {   // of one operation on one host thread
     uint64_t warps_off; // times it did not run at all
     uint64_t sectors, conflicts, requests;
     uint64_t low, high; // the range that was last seen to be in bounds
+    uint32_t hint;      // the pattern of addresses that fitted last
 };
 struct ptx_block_count {
     uint64_t warps, lanes, divergent;

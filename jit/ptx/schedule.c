@@ -65,6 +65,8 @@ void ptx_fault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char 
 void ptx_note(struct ptx_warp *w, uint32_t loc, const char *kind, const char *format, ...)
 {
     struct ptx_launch *l = w->thread->launch;
+    if (l->check == PTX_CHECK_OFF)
+        return;
     struct ptx_report r = {.count = 1};
     snprintf(r.kind, sizeof r.kind, "%s", kind);
     va_list list;

@@ -90,7 +90,37 @@ static void test_bad(void **state)
     }
 }
 
-// Parses, decodes and forgets.
+// Runs every kernel of a text that could be loaded; each ends, well or with a fault that says why.
+static void run_kernels(const char *text, size_t size)
+{
+    struct cpu c;
+    cpu_open(&c, size % 2 ? "full" : "bounds");
+    char big[4096] = {0};
+    const void *args[64];
+    int n = 0;
+    cpu_buffer(&c, "p", KB_F32, 256, NULL);
+    uint64_t p = cpu_address(&c, 0);
+    if (c.device->ops->load(c.device, text, size, &c.module, &c.error)) {
+        cpu_close(&c);
+        return;
+    }
+    struct ptx_module *m;
+    assert_int_equal(ptx_parse(text, size, &m, &c.error), 0);
+    const struct ptx_func *f = m->funcs;
+    while (f && (!f->is_entry || f->is_extern))
+        f = f->next;
+    bool fits = f != NULL;
+    for (const struct ptx_var *v = f ? f->params : NULL; v && n < 64; v = v->next) {
+        args[n++] = v->bytes == 8 ? (const void *)&p : big;
+        fits &= v->bytes <= sizeof big;
+    }
+    if (fits && cpu_try_args(&c, f->name, (int64_t[3]){2, 1, 1}, (int64_t[3]){48, 1, 1}, 64, false, n, args))
+        assert_true(c.error.what[0]);
+    ptx_module_free(m);
+    cpu_close(&c);
+}
+
+// Parses, decodes, runs and forgets.
 static void try_text(const char *text, size_t size)
 {
     char *copy = kb_alloc(size + 1); // its own allocation, so that reading past it is caught
@@ -108,6 +138,7 @@ static void try_text(const char *text, size_t size)
             if (!f->is_extern && !f->program)
                 assert_true(f->refused.what[0]);
         ptx_module_free(m);
+        run_kernels(exact, size);
     }
     free(exact);
     free(copy);
@@ -179,6 +210,8 @@ static void test_mutated(void **state)
 
 int main(void)
 {
+    setenv("KB_PTX_BUDGET", "20000", 1);
+    setenv("KB_PTX_THREADS", "1", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
                                        cmocka_unit_test(test_truncated), cmocka_unit_test(test_mutated)};
     return cmocka_run_group_tests(tests, NULL, NULL);
