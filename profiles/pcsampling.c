@@ -386,6 +386,21 @@ static int sample_once(struct kb_device *device, const struct kb_pcs_run *r, int
     return drain(p, e);
 }
 
+int kb_pcs_warm(struct kb_device *device, struct kb_error *e)
+{
+    const struct kb_pcs_run nothing_to_run = {0};
+    struct kb_pc_profile p = {0};
+    if (state.held)
+        return 0;
+    if (hold(device, state.least, e))
+        return -1;
+    int failed = sample_once(device, &nothing_to_run, 0, &p, e);
+    kb_pc_profile_free(&p);
+    if (failed)
+        kb_pcs_release();
+    return failed;
+}
+
 void kb_pcs_plan(double time_us, double clock_mhz, int sm_count, int budget_ms, int least_period, int *period,
                  int *launches)
 {

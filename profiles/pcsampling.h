@@ -50,6 +50,8 @@ struct kb_pcs_run {
 // Takes the hardware (first: hundreds of milliseconds) if it is not held yet.
 int kb_pcs_hold(struct kb_device *, struct kb_error *);
 bool kb_pcs_held(void);
+// Holds, and starts and stops once with nothing to sample: the first start takes hundreds of milliseconds too.
+int kb_pcs_warm(struct kb_device *, struct kb_error *);
 // Gives it back, so that others find it free (some 80 ms). Nothing if it is not held.
 void kb_pcs_release(void);
 // Holds, samples runs, and retries with a longer period (4 x) when samples were lost, at most 4 times. The period that

@@ -62,6 +62,17 @@ void profile_refuse(struct profile_worker *p, const struct kb_frame *f, const ch
     say(p, f, rung, run_device_lost(&p->run) ? "fail" : "na", e);
 }
 
+static void serve_hold(struct profile_worker *p, const struct kb_frame *f)
+{
+    struct kb_error e = {0};
+    if (profile_is_refused(p, f, NULL))
+        return;
+    if (kb_pcs_warm(p->run.device, &e))
+        profile_refuse(p, f, NULL, &e);
+    else
+        profile_end(p, f, NULL, "pass", NULL, NULL);
+}
+
 static void serve_release(struct profile_worker *p, const struct kb_frame *f)
 {
     kb_pcs_release();
@@ -87,8 +98,9 @@ static const struct {
     const char *type;
     void (*serve)(struct profile_worker *, const struct kb_frame *);
 } requests[] = {
-    {"prepare", serve_prepare},     {"check", serve_check},     {"sections", profile_sections},
-    {"counters", profile_counters}, {"release", serve_release}, {"forget", serve_forget},
+    {"prepare", serve_prepare},     {"check", serve_check}, {"sections", profile_sections},
+    {"counters", profile_counters}, {"hold", serve_hold},   {"release", serve_release},
+    {"forget", serve_forget},
 };
 
 static void serve(struct profile_worker *p, const struct kb_frame *f)

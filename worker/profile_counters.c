@@ -49,6 +49,15 @@ static cJSON *peaks_json(const struct kb_peaks *p)
     return o;
 }
 
+static void set_metric(cJSON *metrics, const char *name, double value, const char *reason)
+{
+    char *key = kb_format("%s_reason", name);
+    cJSON_DeleteItemFromObjectCaseSensitive(metrics, key);
+    cJSON_DeleteItemFromObjectCaseSensitive(metrics, name);
+    kb_json_measured(metrics, name, value, isnan(value) ? reason : NULL);
+    free(key);
+}
+
 static void send_counters(const struct profile_target *t, const char *stage, const struct measured *all)
 {
     cJSON *head = kb_frame_head("counters", kb_frame_job(t->request)), *metrics = cJSON_CreateObject(),
@@ -58,11 +67,13 @@ static void send_counters(const struct profile_target *t, const char *stage, con
         const struct kb_counter *c = &kb_counters[i];
         const struct measured *m = &all[c->stage];
         const char *reason = m->why;
-        if (!wanted(stage, (int)c->stage))
-            continue;
+        if (!wanted(stage, (int)c->stage) || cJSON_IsNumber(kb_json_get(metrics, c->name)))
+            continue; // an earlier row of this name is known
         double value =
             m->done ? kb_counter_value(c, m->metrics, m->values.value, m->values.why, m->count, &reason) : NAN;
-        kb_json_measured(metrics, c->name, value, isnan(value) ? reason : NULL);
+        if (isnan(value) && kb_json_get(metrics, c->name))
+            continue; // the reason of the first row stands
+        set_metric(metrics, c->name, value, reason);
         kb_json_set(about, c->name, about_json(c));
     }
     for (int s = 0; s < KB_COUNTER_STAGES; s++)
