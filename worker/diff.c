@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "jit/sass_diff.h"
+#include "jit/sass_samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,22 +49,10 @@ static int cut_side(const struct kb_frame *f, struct side *s, size_t *at, struct
     return take(f, at, kb_json_int(item, "samples_bytes", 0), &s->samples_json, &s->samples_size, e);
 }
 
-// [[kernel, offset, samples], ...]
 static void read_samples(struct side *s)
 {
     s->samples_document = s->samples_size ? cJSON_ParseWithLength(s->samples_json, s->samples_size) : NULL;
-    const cJSON *item;
-    s->samples = kb_alloc(sizeof *s->samples * (size_t)(cJSON_GetArraySize(s->samples_document) + 1));
-    cJSON_ArrayForEach(item, s->samples_document)
-    {
-        const cJSON *kernel = cJSON_GetArrayItem(item, 0), *offset = cJSON_GetArrayItem(item, 1),
-                    *samples = cJSON_GetArrayItem(item, 2);
-        bool good = cJSON_IsString(kernel) && cJSON_IsNumber(offset) && cJSON_IsNumber(samples) &&
-                    offset->valuedouble >= 0 && offset->valuedouble <= UINT32_MAX;
-        if (good)
-            s->samples[s->sample_count++] =
-                (struct kb_sass_sample){kernel->valuestring, (uint32_t)offset->valuedouble, samples->valuedouble};
-    }
+    s->sample_count = kb_sass_samples_read(s->samples_document, &s->samples);
 }
 
 static int list(struct side *s, int timeout_ms, struct kb_error *e)

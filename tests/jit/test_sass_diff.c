@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "jit/sass_myers.h"
+#include "jit/sass_samples.h"
 #include "jit/support_sass.h"
 
 #include <setjmp.h>
@@ -347,6 +348,26 @@ static void test_hot_first(void **state)
     free(b);
 }
 
+static void test_samples(void **state)
+{
+    (void)state;
+    struct kb_sass_sample *items;
+    cJSON *json = cJSON_Parse(
+        "{\"kernels\":[{\"name\":\"k\",\"pcs\":[[16,5,\"memory\"],[32,7],[\"x\",1],[-1,2]]},{\"pcs\":[[1,1]]}]}");
+    assert_int_equal(kb_sass_samples_read(json, &items), 2);
+    assert_string_equal(items[1].kernel, "k");
+    assert_int_equal(items[1].offset, 32);
+    assert_int_equal(items[1].samples, 7);
+    free(items);
+    cJSON_Delete(json);
+    json = cJSON_Parse("[[\"k\",16,5],[1,2,3],7,[]]");
+    assert_int_equal(kb_sass_samples_read(json, &items), 1);
+    free(items);
+    cJSON_Delete(json);
+    assert_int_equal(kb_sass_samples_read(NULL, &items), 0);
+    assert_null(items);
+}
+
 // G3 (7): a kernel of 60,000 lines, changed here and there.
 static char *long_listing(const char *from, const char *replaced, const char *by)
 {
@@ -488,6 +509,7 @@ int main(void)
                                        cmocka_unit_test(test_other_name),
                                        cmocka_unit_test(test_reordered),
                                        cmocka_unit_test(test_hot_first),
+                                       cmocka_unit_test(test_samples),
                                        cmocka_unit_test(test_long),
                                        cmocka_unit_test(test_match),
                                        cmocka_unit_test(test_text)};
