@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "jit/compile.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -85,6 +86,34 @@ static bool is_sibling(unsigned pid)
     return parent == (int)getppid();
 }
 
+// Compile workers are of the same program, but on no GPU.
+static bool uses_gpu(unsigned pid)
+{
+    char path[64], *line = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
+    if (kb_file_read(path, 1 << 16, &line, &size, NULL))
+        return false;
+    size_t first = strlen(line) + 1;
+    bool uses = first >= size || strcmp(line + first, "compile") != 0;
+    free(line);
+    return uses;
+}
+
+static int siblings_on_gpu(void)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+    int count = 0;
+    while (processes && (entry = readdir(processes))) {
+        unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
+        count += pid && pid != (unsigned)getpid() && is_sibling(pid) && uses_gpu(pid);
+    }
+    if (processes)
+        closedir(processes);
+    return count;
+}
+
 int kb_gpu_others(const struct kb_device *device)
 {
     struct nvml_process list[64];
@@ -104,6 +133,9 @@ int kb_gpu_others(const struct kb_device *device)
         self |= own;
         others += !own && !is_sibling(list[i].pid);
     }
-    // In a container the listed process ids are the host's. One of the entries is this process all the same.
-    return others && !self ? others - 1 : others;
+    if (self || !others)
+        return others;
+    // In a container the listed process ids are the host's: some of the entries are this process and its siblings.
+    others -= 1 + siblings_on_gpu();
+    return others > 0 ? others : 0;
 }

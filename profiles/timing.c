@@ -434,7 +434,7 @@ static int measure(struct timing *t, struct kb_timing_result *results, struct kb
     if (pilot(t, e))
         return -1;
     choose_batches(t);
-    if (o->cold && stage(t, true, o->warm ? 0.55 : 0.9, o->warm ? 1.2 : 1.6, e))
+    if (o->cold && stage(t, true, o->warm ? 0.7 : 0.9, o->warm ? 1.2 : 1.6, e))
         return -1;
     if (o->warm && stage(t, false, 0.9, 1.6, e))
         return -1;
