@@ -32,6 +32,7 @@ struct kb_quantity kb_plain(double value)
 {
     struct kb_quantity q = {"unknown"};
     if (isfinite(value))
-        snprintf(q.s, sizeof q.s, value == floor(value) && fabs(value) < 1e9 ? "%.0f" : "%.3g", value);
+        snprintf(q.s, sizeof q.s, fabs(value) < 1e9 && (value == floor(value) || fabs(value) >= 1000) ? "%.0f" : "%.3g",
+                 value);
     return q;
 }
