@@ -158,7 +158,7 @@ static void free_buffers(struct kb_data *d, struct kb_buffer *list)
     free(list);
 }
 
-static void free_set(struct kb_data *d, struct kb_set *s)
+void kb_set_free(struct kb_data *d, struct kb_set *s)
 {
     free_buffers(d, s->input);
     free_buffers(d, s->ref);
@@ -172,9 +172,9 @@ static void free_set(struct kb_data *d, struct kb_set *s)
 static void close_case(struct kb_data *d, struct kb_case_data *c)
 {
     for (int i = 0; i < c->set_count; i++)
-        free_set(d, &c->sets[i]);
+        kb_set_free(d, &c->sets[i]);
     for (int i = 0; c->stress && i < KB_STRESSES; i++)
-        free_set(d, &c->stress[i]);
+        kb_set_free(d, &c->stress[i]);
     free(c->stress);
     free_buffers(d, c->work[0]);
     free_buffers(d, c->work[1]);
@@ -243,7 +243,7 @@ int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *
         if ((has_input(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], &s->input[i], e)) ||
             (written && allocate(d, c, i, wide, c->elements[i], &s->ref[i], e)) ||
             (written && kb_dtype_is_float(dtype) && allocate(d, c, i, KB_F64, groups_of(c, b, i), &s->scale[i], e))) {
-            free_set(d, s);
+            kb_set_free(d, s);
             return -1;
         }
     }

@@ -96,6 +96,7 @@ bool kb_data_has_slow(const struct kb_data *); // a set is missing that only slo
 struct kb_set *kb_data_take(struct kb_data *, struct kb_case_data *, bool *fresh, struct kb_error *);
 // Buffers for a set; its content comes from verify/fill.h.
 int kb_set_make(struct kb_data *, const struct kb_case_data *, struct kb_set *, struct kb_error *);
+void kb_set_free(struct kb_data *, struct kb_set *);
 // Marks a set as spoilt (an input was changed): it is filled anew before its next use.
 void kb_set_spoil(struct kb_set *);
 

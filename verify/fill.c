@@ -39,28 +39,34 @@ static int upload(struct kb_data *d, const struct kb_case_data *c, int arg, enum
     return failed ? -1 : 0;
 }
 
-static int fill_input(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int arg,
-                      struct kb_error *e)
+bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t set, int arg, struct kbe_fill *out)
 {
     const struct kb_arg *a = &d->bench->args[arg];
     const struct kb_fill *f = fill_of(d->bench, c->index, arg);
     uint64_t n = (uint64_t)c->elements[arg], inner = a->ndim ? (uint64_t)c->shape[arg][a->ndim - 1] : 1;
-    if (f->kind == KB_FILL_FILE)
-        return upload(d, c, arg, a->dtype, f->file, &s->input[arg], e);
-    struct kbe_fill fill = {.key = kb_fill_key(d->seed, s->number, c->index, arg),
-                            .inner = inner ? inner : 1,
-                            .a = f->mean,
-                            .b = f->std,
-                            .kind = (int)f->kind,
-                            .dtype = (int)a->dtype};
-    fill.rows = n / fill.inner;
+    *out = (struct kbe_fill){.key = kb_fill_key(d->seed, set, c->index, arg),
+                             .inner = inner ? inner : 1,
+                             .a = f->mean,
+                             .b = f->std,
+                             .kind = (int)f->kind,
+                             .dtype = (int)a->dtype};
+    out->rows = n / out->inner;
     if (f->kind == KB_FILL_UNIFORM || f->kind == KB_FILL_INTEGERS) {
-        fill.a = f->kind == KB_FILL_INTEGERS ? ceil(f->low) : f->low;
-        fill.b = f->kind == KB_FILL_INTEGERS ? fmax(floor(f->high), fill.a) : f->high;
+        out->a = f->kind == KB_FILL_INTEGERS ? ceil(f->low) : f->low;
+        out->b = f->kind == KB_FILL_INTEGERS ? fmax(floor(f->high), out->a) : f->high;
     } else if (f->kind == KB_FILL_CONSTANT) {
-        fill.a = f->value;
+        out->a = f->value;
     }
-    return kb_op_fill(&d->ops, &s->input[arg], n, &fill, e);
+    return f->kind != KB_FILL_FILE;
+}
+
+static int fill_input(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int arg,
+                      struct kb_error *e)
+{
+    struct kbe_fill fill;
+    if (!kb_fill_of(d, c, s->number, arg, &fill))
+        return upload(d, c, arg, d->bench->args[arg].dtype, fill_of(d->bench, c->index, arg)->file, &s->input[arg], e);
+    return kb_op_fill(&d->ops, &s->input[arg], (uint64_t)c->elements[arg], &fill, e);
 }
 
 int kb_set_inputs(struct kb_data *d, const struct kb_case_data *c, struct kb_set *s, struct kb_error *e)

@@ -12,4 +12,7 @@ int kb_set_reference(struct kb_data *, struct kb_case_data *, struct kb_set *, s
 // The key of the random numbers of one argument.
 uint64_t kb_fill_key(uint64_t seed, uint64_t set, int case_index, int arg);
 
+// How the values of an input in set number `set` come about; false: from a file.
+bool kb_fill_of(const struct kb_data *, const struct kb_case_data *, uint64_t set, int arg, struct kbe_fill *);
+
 #endif

@@ -44,6 +44,7 @@ int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_var
         struct kb_set *s = next_set(d, c, r->pairs, &fresh, e);
         failed = !s || kb_trial_run(d, c, s, &program, plan, v, KB_TRIAL_VERIFY, &r->last, e);
         r->last.fresh = fresh;
+        r->set = s;
         r->calls += 2;
         r->pairs++;
         r->differing += !failed && r->last.differs;

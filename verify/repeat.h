@@ -8,6 +8,7 @@
 enum { KB_REPEAT_PAIRS = 8, KB_REPEAT_PAIRS_GPU = 3 }; // of calls on the same inputs; timing repeats more on a GPU
 
 struct kb_repeat {
+    struct kb_set *set;   // of the last calls
     int calls;            // made
     int pairs, differing; // pairs of calls on the same inputs; those that differ bitwise
     struct kb_trial last; // the one that failed, else the last one; to be freed

@@ -63,6 +63,7 @@ void run_drop(struct run_worker *w, struct run_version *v)
     kb_variant_free(v->variant);
     cJSON_Delete(v->compiled);
     free(v->counted);
+    free(v->failures);
     free(v->key);
     *v = w->versions[--w->version_count];
     w->versions[w->version_count] = (struct run_version){0};
@@ -107,8 +108,9 @@ static const struct {
     const char *type;
     void (*serve)(struct run_worker *, const struct kb_frame *);
 } requests[] = {
-    {"prepare", run_prepare}, {"check", run_check}, {"run", run_run},       {"verify", run_verify},
-    {"time", run_time},       {"roofs", run_roofs}, {"forget", run_forget}, {"idle", run_idle},
+    {"prepare", run_prepare}, {"check", run_check},   {"run", run_run},
+    {"verify", run_verify},   {"time", run_time},     {"roofs", run_roofs},
+    {"forget", run_forget},   {"export", run_export}, {"idle", run_idle},
 };
 
 static void serve(struct run_worker *w, const struct kb_frame *f)

@@ -89,6 +89,26 @@ static void keep_counts(struct run_version *v, int index, const cJSON *facts)
     }
 }
 
+static void keep_failure(struct run_worker *w, struct run_version *v, int index, const struct kb_set *s, int stress,
+                         int calls, const struct kb_trial *t)
+{
+    if (!v->failures)
+        v->failures = kb_alloc((size_t)w->data.bench->case_count * sizeof *v->failures);
+    struct run_failure *f = &v->failures[index];
+    const struct kb_trial_output *wrong = t->output_count ? &t->outputs[0] : NULL;
+    for (int i = t->output_count - 1; i >= 0; i--)
+        if (!t->outputs[i].pass)
+            wrong = &t->outputs[i];
+    if (!wrong)
+        return;
+    *f = (struct run_failure){.known = true, .set = s->number, .stress = stress, .calls = calls, .arg = wrong->arg};
+    if (wrong->has_bad)
+        f->index = wrong->bad_index;
+    else if (wrong->inspection.unwritten)
+        f->index = wrong->inspection.first_unwritten;
+    snprintf(f->reason, sizeof f->reason, "%.399s", t->reason);
+}
+
 static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, enum kb_trial_depth depth, bool *fresh,
                                  struct kb_error *e)
 {
@@ -128,9 +148,11 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         keep_counts(v, index, t.facts);
         if (depth == KB_TRIAL_VERIFY || !t.pass)
             send_facts(f, v->key, c, &t);
-        if (!t.pass)
+        if (!t.pass) {
+            keep_failure(w, v, index, s, -1, 1, &t);
             note(o, c->label, many, &o->failed, t.reason);
-        else if (t.notable && t.reason[0] && !o->remark[0])
+        }
+        if (t.pass && t.notable && t.reason[0] && !o->remark[0])
             snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
         o->passed += t.pass;
     }
@@ -167,6 +189,8 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
             return -1;
         }
         t.inputs = kb_stress_name((enum kb_stress)kind);
+        if (!t.pass)
+            keep_failure(w, v, c->index, s, kind, 1, &t);
         tell_beyond(w, f, v, c, &t, o);
         kb_trial_free(&t);
     }
@@ -179,6 +203,8 @@ static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_
     struct kb_repeat r;
     int failed = kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, plan, &r, e);
     if (!failed) {
+        if (!r.last.pass)
+            keep_failure(w, v, c->index, r.set, -1, r.calls, &r.last);
         tell_beyond(w, f, v, c, &r.last, o);
         if (r.differing && r.last.pass)
             snprintf(o->remark, sizeof o->remark, "%s: %d of %d repeated runs differ bitwise", c->label, r.differing,

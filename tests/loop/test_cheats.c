@@ -28,12 +28,11 @@ struct collection {
     int count;
 };
 
-static char *read_file(const char *path)
+static char *read_file(const char *path, size_t *size)
 {
     char *data = NULL;
-    size_t size;
     struct kb_error error = {0};
-    if (kb_file_read(path, 1 << 20, &data, &size, &error))
+    if (kb_file_read(path, 1 << 20, &data, size, &error))
         fail_msg("%s", kb_error_line(&error));
     return data;
 }
@@ -93,7 +92,8 @@ static void open_collection(const char *bench, struct collection *c)
 {
     *c = (struct collection){0};
     char *from = kb_format("%s/tests/cheats/%s", KB_SOURCE_DIR, bench), *path = kb_path_join(from, "bench.json");
-    char *document_text = read_file(path);
+    size_t size;
+    char *document_text = read_file(path, &size);
     cJSON *document = cJSON_Parse(document_text), *variants = cJSON_GetObjectItemCaseSensitive(document, "variants");
     struct dirent *entry;
     DIR *list = opendir(from);
@@ -105,8 +105,8 @@ static void open_collection(const char *bench, struct collection *c)
         if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "bench.json"))
             continue;
         char *source = kb_path_join(from, entry->d_name), *to = kb_path_join(c->dir, entry->d_name);
-        char *text = read_file(source);
-        assert_int_equal(kb_file_replace(to, text, strlen(text), NULL), 0);
+        char *text = read_file(source, &size);
+        assert_int_equal(kb_file_replace(to, text, size, NULL), 0);
         if (is_kernel(entry->d_name))
             add_kernel(c, variants, entry->d_name, text);
         free(source);
@@ -227,6 +227,12 @@ static void reduced_precision(void **state)
     try_all("sum16", 4, 3);
 }
 
+static void as_numpy_bit_for_bit(void **state)
+{
+    (void)state;
+    try_all("forward", 2, 1);
+}
+
 // Text of the metrics of all cases; owned by the caller.
 static char *metrics_with(const struct collection *c, const char *seed)
 {
@@ -257,9 +263,13 @@ static void the_seed_decides_the_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_of_rows),   cmocka_unit_test(in_place),
-        cmocka_unit_test(through_scratch),   cmocka_unit_test(integers),
-        cmocka_unit_test(reduced_precision), cmocka_unit_test(the_seed_decides_the_metrics),
+        cmocka_unit_test(softmax_of_rows),
+        cmocka_unit_test(in_place),
+        cmocka_unit_test(through_scratch),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(reduced_precision),
+        cmocka_unit_test(as_numpy_bit_for_bit),
+        cmocka_unit_test(the_seed_decides_the_metrics),
     };
     setenv("KB_PTX_BUDGET", "4000000", 1); // what counts as endless
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 // kbench-worker run on the CPU device, with kernels that kbench-worker compile makes. y = 2 x + 1.
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/spawn.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SIGNATURE "(const float *x, float *y, int n)"
 #define INDEX "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -308,6 +310,63 @@ static void wrong_kernels_fail_where_they_should(void **state)
     assert_int_equal(driven_stop(&runner), 0);
 }
 
+// nvcc takes the file as it is, beside the kernel's source; there is no GPU to run it on here.
+static void compiles(const char *source, const struct kb_frame *exported)
+{
+    char dir[] = "/tmp/export-XXXXXX", *nvcc = kb_which("nvcc");
+    if (!nvcc && access("/usr/local/cuda/bin/nvcc", X_OK) == 0)
+        nvcc = kb_strdup("/usr/local/cuda/bin/nvcc");
+    if (!nvcc)
+        return;
+    assert_non_null(mkdtemp(dir));
+    char *main_path = kb_path_join(dir, "case.cu"), *source_path = kb_path_join(dir, "v.cu");
+    char *out = kb_path_join(dir, "case.o");
+    assert_int_equal(kb_file_replace(main_path, exported->blob, exported->blob_size, NULL), 0);
+    assert_int_equal(kb_file_replace(source_path, source, strlen(source), NULL), 0);
+    char *argv[] = {nvcc, "-c", "-arch=sm_90", "-o", out, main_path, NULL};
+    struct kb_capture ran;
+    struct kb_error error = {0};
+    if (kb_capture(argv, dir, 120000, 1 << 20, &ran, &error))
+        fail_msg("%s", kb_error_line(&error));
+    if (ran.exit_code)
+        fail_msg("%s", ran.err.data ? ran.err.data : "nvcc failed");
+    kb_capture_free(&ran);
+    kb_remove_tree(dir);
+    free(main_path);
+    free(source_path);
+    free(out);
+    free(nvcc);
+}
+
+static void failing_case_becomes_a_file(void **state)
+{
+    (void)state;
+    static const char source[] = "extern \"C\" __global__ void k" SIGNATURE "{ " INDEX
+                                 " if (i < n) y[i] = 2 * x[i] + 1 + (n == 257 && i == 255); }";
+    struct driven_answer a;
+    begin(NULL);
+    check_source("w", source, plain, &a);
+    expect_rung(&a, "pass", "");
+    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':2}"), NULL, 0), &a);
+    assert_non_null(strstr(kb_json_text(driven_find(&a, "done")->head, "reason", ""), "has not failed"));
+    driven_answer_free(&a);
+    ask("verify", "w", &a);
+    expect_rung(&a, "fail", "odd: y: 1 of 257");
+    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':2}"), NULL, 0), &a);
+    const struct kb_frame *exported = driven_find(&a, "exported");
+    if (!exported)
+        fail_msg("%s", kb_json_text(driven_find(&a, "done")->head, "reason", "?"));
+    assert_non_null(strstr(exported->blob, "#include \"v.cu\""));
+    assert_non_null(strstr(exported->blob, "1 of 257 elements are wrong"));
+    assert_non_null(strstr(exported->blob, "seed 77"));
+    compiles(source, exported);
+    driven_answer_free(&a);
+    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':9}"), NULL, 0), &a);
+    assert_string_equal(kb_json_text(driven_find(&a, "done")->head, "status", ""), "fail");
+    driven_answer_free(&a);
+    assert_int_equal(driven_stop(&runner), 0);
+}
+
 static void fault_is_said_and_ends_the_worker(void **state)
 {
     (void)state;
@@ -480,6 +539,7 @@ int main(void)
         cmocka_unit_test(right_kernel_climbs_the_ladder),
         cmocka_unit_test(launches_are_refused_in_words),
         cmocka_unit_test(wrong_kernels_fail_where_they_should),
+        cmocka_unit_test(failing_case_becomes_a_file),
         cmocka_unit_test(fault_is_said_and_ends_the_worker),
         cmocka_unit_test(pool_and_oddities),
         cmocka_unit_test(cancelled_before_it_goes_on),

@@ -1,0 +1,294 @@
+#include "verify/standalone.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "verify/fill.h"
+#include "verify/standalone_support.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char kb_embedded_element_h[];
+extern const unsigned kb_embedded_element_h_size;
+
+struct writer {
+    struct kb_data *d;
+    const struct kb_case_data *c;
+    const struct kb_set *set;
+    const struct kb_standalone *s;
+    struct kb_text out;
+};
+
+static void add_number(struct kb_text *t, double v)
+{
+    if (isnan(v))
+        kb_text_add(t, "NAN");
+    else if (isinf(v))
+        kb_text_add(t, v < 0 ? "-INFINITY" : "INFINITY");
+    else
+        kb_text_addf(t, "%.17g", v);
+}
+
+// A comment must not end early, nor go over the line.
+static void add_comment(struct kb_text *t, const char *label, const char *text)
+{
+    char *clean = kb_cleaned(text);
+    for (char *p = clean; *p; p++)
+        *p = *p == '\\' ? '/' : *p; // at the end of a line it would join the next one
+    kb_text_addf(t, "// %s%s\n", label, clean);
+    free(clean);
+}
+
+static void add_head(struct writer *w)
+{
+    const struct kb_variant *v = w->s->variant;
+    add_comment(&w->out, "A failing case of bench ", w->d->bench->name);
+    add_comment(&w->out, "variant: ", v->name);
+    add_comment(&w->out, "case:    ", w->c->label);
+    add_comment(&w->out, "failed:  ", w->s->reason ? w->s->reason : "unknown");
+    kb_text_addf(&w->out, "// inputs:  seed %" PRIu64 ", set %" PRIu64 "\n", w->d->seed, w->set->number);
+    kb_text_add(&w->out, "//\n// nvcc -g -lineinfo -arch=native -I FOLDER_OF_THE_BENCH THIS_FILE");
+    for (int i = 0; i < v->option_count; i++)
+        kb_text_addf(&w->out, " %s", v->options[i]);
+    kb_text_add(&w->out, "\n// Exit: 0 nothing wrong is seen, 1 something is, 3 CUDA failed.\n");
+    kb_text_add(&w->out, "#include <cuda_runtime.h>\n#include <math.h>\n#include <stdio.h>\n#include "
+                         "<stdlib.h>\n#include <string.h>\n\n");
+    for (int i = 0; i < v->define_count; i++)
+        kb_text_addf(&w->out, "#define %s %s\n", v->defines[i].name, v->defines[i].value ? v->defines[i].value : "1");
+    kb_text_addf(&w->out, "#include \"%s\"\n\n// ---- how inputs are made and outputs are compared\n\n", v->source);
+    kb_text_bytes(&w->out, kb_embedded_element_h, kb_embedded_element_h_size);
+    kb_text_add(&w->out, kb_standalone_support);
+    kb_text_add(&w->out, "\n// ---- this case\n\n");
+}
+
+static void add_words(struct kb_text *t, const char *name, const uint64_t *words, size_t count)
+{
+    kb_text_addf(t, "static const unsigned long long %s[] = {", name);
+    for (size_t i = 0; i < count; i++)
+        kb_text_addf(t, "%s0x%" PRIx64 "u,", i % 8 ? " " : "\n    ", words[i]);
+    kb_text_add(t, count ? "\n};\n" : "0};\n");
+}
+
+// Inputs that no generator makes, as 64-bit words of their bytes.
+static int add_data(struct writer *w, int arg, size_t *used, struct kb_error *e)
+{
+    const struct kb_buffer *b = &w->set->input[arg];
+    const char *name = w->d->bench->args[arg].name;
+    size_t words = (b->bytes + 7) / 8;
+    *used += b->bytes;
+    if (*used > KB_STANDALONE_DATA_BYTES)
+        return kb_fail(e, name, "choose a smaller case", "%zu bytes of inputs are too many to write out as numbers",
+                       *used);
+    uint64_t *copy = kb_alloc(words * 8 + 8);
+    int failed = b->bytes && w->d->device->ops->to_host(w->d->device, copy, b->address, b->bytes, e);
+    char *id = kb_format("kbe_data_%d", arg);
+    if (!failed)
+        add_words(&w->out, id, copy, words);
+    free(id);
+    free(copy);
+    return failed ? -1 : 0;
+}
+
+static bool is_generated(const struct writer *w, int arg)
+{
+    struct kbe_fill f;
+    return !w->set->stressed && kb_fill_of(w->d, w->c, w->set->number, arg, &f);
+}
+
+static int add_all_data(struct writer *w, struct kb_error *e)
+{
+    size_t used = 0;
+    for (int i = 0; i < w->d->bench->arg_count; i++)
+        if (w->set->input[i].address && !is_generated(w, i) && add_data(w, i, &used, e))
+            return -1;
+    return 0;
+}
+
+// The elements of the output that are compared: some before the first wrong one, more behind it.
+static void window(const struct writer *w, uint64_t *first, uint64_t *n)
+{
+    uint64_t all = (uint64_t)w->c->elements[w->s->arg], before = KB_STANDALONE_WINDOW / 4;
+    *first = w->s->first > before ? w->s->first - before : 0;
+    *first = *first < all ? *first : 0;
+    *n = all - *first < KB_STANDALONE_WINDOW ? all - *first : KB_STANDALONE_WINDOW;
+}
+
+static int add_wanted(struct writer *w, uint64_t group, struct kb_error *e)
+{
+    int arg = w->s->arg;
+    const struct kb_buffer *ref = &w->set->ref[arg], *scale = &w->set->scale[arg];
+    uint64_t first, n, size = kb_dtype_bytes(kb_reference_type(w->d->bench->args[arg].dtype));
+    window(w, &first, &n);
+    uint64_t first_group = first / group, groups = n ? (first + n - 1) / group - first_group + 1 : 0;
+    unsigned char *bytes = kb_alloc(n * size + 8);
+    uint64_t *want = kb_alloc(n * 8 + 8);
+    double *scales = kb_alloc(groups * 8 + 8);
+    struct kb_device *device = w->d->device;
+    int failed =
+        n &&
+        (device->ops->to_host(device, bytes, ref->address + first * size, n * size, e) ||
+         (scale->address && device->ops->to_host(device, scales, scale->address + first_group * 8, groups * 8, e)));
+    for (uint64_t i = 0; i < n; i++)
+        want[i] = kbe_load(bytes, (int)size, i);
+    if (!failed) {
+        kb_text_addf(&w->out, "// what the reference has from element %" PRIu64 " of %s on: %s\n", first,
+                     w->d->bench->args[arg].name, size == 8 ? "bits" : "values");
+        add_words(&w->out, "kbe_want", want, n);
+        kb_text_add(&w->out, "static const double kbe_scale[] = {");
+        for (uint64_t i = 0; i < groups; i++) {
+            add_number(&w->out, scales[i]);
+            kb_text_add(&w->out, ", ");
+        }
+        kb_text_add(&w->out, groups ? "};\n" : "0};\n");
+    }
+    free(bytes);
+    free(want);
+    free(scales);
+    return failed ? -1 : 0;
+}
+
+static void add_arrays(struct writer *w)
+{
+    for (int i = 0; i < w->d->bench->arg_count; i++) {
+        const struct kb_arg *a = &w->d->bench->args[i];
+        if (a->role == KB_SCALAR)
+            kb_text_addf(&w->out, "    unsigned long long v%d = 0x%" PRIx64 "u; // %s, as bits of %s\n", i,
+                         w->s->plan->scalars[i], a->name, kb_dtype_name(a->dtype));
+        else
+            kb_text_addf(&w->out, "    kbe_array a%d = kbe_new(\"%s\", %d, %zu, %" PRId64 "u);\n", i, a->name,
+                         (int)a->dtype, kb_dtype_bytes(a->dtype), w->c->elements[i]);
+    }
+}
+
+// Two calls on each set, the last two on the one that failed; sets are numbered in the order of their use.
+static void add_keys(struct writer *w, int arg)
+{
+    int sets = (w->s->calls + 1) / 2;
+    kb_text_addf(&w->out, "        static const kbe_u64 kbe_keys_%d[] = {", arg);
+    for (int i = 0; i < sets; i++)
+        kb_text_addf(&w->out, "0x%" PRIx64 "u, ",
+                     kb_fill_key(w->d->seed, w->set->number - (uint64_t)(sets - 1 - i), w->c->index, arg));
+    kb_text_add(&w->out, "};\n");
+}
+
+static void add_fill(struct writer *w, int arg)
+{
+    struct kbe_fill f;
+    if (!is_generated(w, arg)) {
+        kb_text_addf(&w->out,
+                     "        KBE_TRY(cudaMemcpy(a%d.data, kbe_data_%d, a%d.bytes, cudaMemcpyHostToDevice));\n", arg,
+                     arg, arg);
+        return;
+    }
+    kb_fill_of(w->d, w->c, w->set->number, arg, &f);
+    add_keys(w, arg);
+    kb_text_addf(&w->out, "        kbe_fill f%d = {kbe_keys_%d[call / 2], %lluu, %lluu, ", arg, arg, f.inner, f.rows);
+    add_number(&w->out, f.a);
+    kb_text_add(&w->out, ", ");
+    add_number(&w->out, f.b);
+    kb_text_addf(&w->out, ", %d, %d};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", f.kind, f.dtype,
+                 arg, arg, arg);
+}
+
+static void add_preparing(struct writer *w)
+{
+    for (int i = 0; i < w->d->bench->arg_count; i++) {
+        enum kb_role role = w->d->bench->args[i].role;
+        if (role == KB_INPUT || role == KB_INOUT)
+            add_fill(w, i);
+        else if (role != KB_SCALAR)
+            kb_text_addf(&w->out, "        kbe_poison_all<<<1024, 128>>>(a%d.dtype, call & 1, a%d.data, a%d.n);\n", i,
+                         i, i);
+    }
+}
+
+static void add_launch(struct writer *w, int index)
+{
+    const struct kb_plan_launch *l = &w->s->plan->launches[index];
+    const struct kb_dims *d = &l->dims;
+    kb_text_addf(&w->out, "        void *p%d[] = {", index);
+    for (int i = 0; i < l->arg_count; i++)
+        kb_text_addf(&w->out,
+                     w->d->bench->args[l->args[i]].role == KB_SCALAR ? "%s(void *)&v%d" : "%s(void *)&a%d.data",
+                     i ? ", " : "", l->args[i]);
+    kb_text_addf(&w->out, "};\n        const void *k%d = (const void *)%s;\n", index,
+                 w->s->variant->launches[index].kernel);
+    if (d->shared > 48 << 10)
+        kb_text_addf(&w->out,
+                     "        KBE_TRY(cudaFuncSetAttribute(k%d, cudaFuncAttributeMaxDynamicSharedMemorySize, %" PRId64
+                     "));\n",
+                     index, d->shared);
+    kb_text_addf(&w->out,
+                 "        KBE_TRY(cudaLaunch%sKernel(k%d, dim3(%" PRId64 ", %" PRId64 ", %" PRId64 "), dim3(%" PRId64
+                 ", %" PRId64 ", %" PRId64 "), p%d, %" PRId64 ", 0));\n",
+                 d->cooperative ? "Cooperative" : "", index, d->grid[0], d->grid[1], d->grid[2], d->block[0],
+                 d->block[1], d->block[2], index, d->shared);
+}
+
+static void add_rule(struct writer *w, const struct kbe_rule *r)
+{
+    const double bounds[] = {r->max_abs, r->max_rel, r->max_ulp, r->scaled, r->allowance, r->fallback};
+    kb_text_add(&w->out, "    kbe_rule rule = {");
+    for (size_t i = 0; i < KB_COUNT(bounds); i++) {
+        add_number(&w->out, bounds[i]);
+        kb_text_add(&w->out, ", ");
+    }
+    kb_text_addf(&w->out, "%lluu, %d, %d};\n", r->group, r->dtype, r->exact);
+}
+
+static void add_comparing(struct writer *w, const struct kb_bound *b)
+{
+    uint64_t first, n;
+    window(w, &first, &n);
+    kb_text_add(&w->out, "    int wrong = 0;\n");
+    for (int i = 0; i < w->d->bench->arg_count; i++)
+        if (w->d->bench->args[i].role != KB_SCALAR)
+            kb_text_addf(&w->out, "    wrong |= kbe_guards(&a%d);\n", i);
+    kb_text_addf(&w->out, "    // tolerance: %s\n", b->why);
+    add_rule(w, &b->rule);
+    kb_text_addf(&w->out,
+                 "    kbe_u64 *want;\n    double *scale;\n    kbe_seen *seen;\n"
+                 "    KBE_TRY(cudaMallocManaged(&want, sizeof kbe_want));\n"
+                 "    KBE_TRY(cudaMallocManaged(&scale, sizeof kbe_scale));\n"
+                 "    KBE_TRY(cudaMallocManaged(&seen, %d * sizeof *seen));\n"
+                 "    memcpy(want, kbe_want, sizeof kbe_want);\n    memcpy(scale, kbe_scale, sizeof kbe_scale);\n"
+                 "    kbe_look<<<1, 128>>>(rule, a%d.data, want, scale, %" PRIu64 "u, %" PRIu64 "u, %d, seen);\n"
+                 "    KBE_TRY(cudaDeviceSynchronize());\n"
+                 "    wrong |= kbe_report(seen, %" PRIu64 "u, %" PRIu64 "u);\n    return wrong;\n",
+                 KB_STANDALONE_WINDOW, w->s->arg, first, n, (w->s->calls - 1) & 1, first, n);
+}
+
+static void add_main(struct writer *w, const struct kb_bound *b)
+{
+    kb_text_add(&w->out, "\nint main()\n{\n");
+    add_arrays(w);
+    kb_text_addf(&w->out, "    for (int call = 0; call < %d; call++) {\n", w->s->calls);
+    add_preparing(w);
+    for (int i = 0; i < w->s->plan->launch_count; i++)
+        add_launch(w, i);
+    kb_text_add(&w->out, "        KBE_TRY(cudaDeviceSynchronize());\n    }\n");
+    add_comparing(w, b);
+    kb_text_add(&w->out, "}\n");
+}
+
+char *kb_standalone_text(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *set,
+                         const struct kb_standalone *s, struct kb_error *e)
+{
+    struct writer w = {.d = d, .c = c, .set = set, .s = s};
+    const struct kb_arg *a = &d->bench->args[s->arg];
+    struct kb_bound bound;
+    if (set->stressed)
+        kb_bound_for_stress(&d->bench->tolerance, a->dtype, c->terms, &bound);
+    else
+        kb_bound_for(&d->bench->tolerance, a->dtype, c->terms, &bound);
+    bound.rule.group = kb_scale_group(a->ndim, c->shape[s->arg]);
+    bound.rule.fallback = set->fallback[s->arg];
+    add_head(&w);
+    if (add_all_data(&w, e) || add_wanted(&w, bound.rule.group, e)) {
+        kb_text_free(&w.out);
+        return NULL;
+    }
+    add_main(&w, &bound);
+    return kb_text_take(&w.out);
+}
