@@ -237,7 +237,7 @@ static void parts(void **state)
         double share[3];
         for (int k = 0; k < 3; k++)
             share[k] = 100.0 * (double)s.sections[k].samples / (double)s.samples;
-        if (i == 3)
+        if (i == 0 || i == 3)
             print_sections(&p, &s);
         assert_true(fabs(share[0] - 50) < 3 && fabs(share[1] - 30) < 3 && fabs(share[2] - 20) < 3);
         kb_sections_free(&s);
