@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/bench.h"
+#include "loop/dump.h"
 #include "tui/doctor.h"
 #include "tui/once.h"
 #include "tui/options.h"
@@ -51,6 +52,19 @@ static int run_new(const struct kb_options *o)
     return KB_EXIT_PASS;
 }
 
+static int run_dump(const struct kb_options *o)
+{
+    struct kb_error error = {0};
+    struct kb_text written = {0};
+    int status = kb_dump(o->bench, o->dump_which, o->dump_dir, &written, &error);
+    if (written.size)
+        fputs(written.data, stdout);
+    if (status)
+        complain(&error);
+    kb_text_free(&written);
+    return status ? KB_EXIT_USAGE : KB_EXIT_PASS;
+}
+
 static int run(const struct kb_options *o)
 {
     switch (o->mode) {
@@ -62,6 +76,10 @@ static int run(const struct kb_options *o)
         return run_new(o);
     case KB_MODE_DOCTOR:
         return kb_run_doctor_report(o);
+    case KB_MODE_DUMP:
+        return run_dump(o);
+    case KB_MODE_REPLAY:
+        return o->export_path ? kb_run_export_replay(o) : kb_screen_run(o);
     case KB_MODE_ONCE:
         return kb_run_once(o);
     case KB_MODE_FOLLOW:

@@ -1,8 +1,11 @@
 #include "tui/once.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/model.h"
 #include "loop/report.h"
+#include "loop/svg.h"
+#include "tui/replay.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -109,6 +112,32 @@ static int print_results(const struct kb_options *o, const struct kb_model *mode
     return status;
 }
 
+static int export_roofline(const struct kb_options *o, const struct kb_model *model)
+{
+    struct kb_text svg = {0};
+    struct kb_error error = {0};
+    kb_svg_roofline(model, &svg);
+    int status = kb_file_replace(o->export_path, svg.data, svg.size, &error);
+    if (status)
+        complain(&error);
+    kb_text_free(&svg);
+    return status;
+}
+
+int kb_run_export_replay(const struct kb_options *o)
+{
+    struct kb_replay *replay;
+    struct kb_error error = {0};
+    if (kb_replay_open(o->replay, &replay, &error)) {
+        complain(&error);
+        return KB_EXIT_USAGE;
+    }
+    kb_replay_seek_end(replay);
+    int status = export_roofline(o, kb_replay_model(replay));
+    kb_replay_free(replay);
+    return status ? KB_EXIT_USAGE : KB_EXIT_PASS;
+}
+
 int kb_run_once(const struct kb_options *o)
 {
     struct kb_session_options options;
@@ -132,6 +161,8 @@ int kb_run_once(const struct kb_options *o)
     bool ended = kb_session_ended(session);
     kb_session_free(session);
     if (ended && print_results(o, &model))
+        code = KB_EXIT_USAGE;
+    if (ended && o->export_path && export_roofline(o, &model))
         code = KB_EXIT_USAGE;
     if (!ended) {
         fprintf(stderr, "kbench-tui: stopped before every variant had its verdict\n");

@@ -10,6 +10,8 @@ void kb_session_options_from(const struct kb_options *, struct kb_session_option
 int kb_run_once(const struct kb_options *);
 // --follow: each event as one line, until the input ends, a signal comes, or nobody reads any more.
 int kb_run_follow(const struct kb_options *);
+// --replay FILE --export FILE.svg: the roofline of a recorded session's end, without a screen.
+int kb_run_export_replay(const struct kb_options *);
 bool kb_locale_is_utf8(void); // of the environment; sets the locale
 
 #endif

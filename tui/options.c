@@ -17,6 +17,7 @@ static const char help[] =
     "  kbench-tui --snapshot 120x36 ...      one frame of the screen as plain text\n"
     "  kbench-tui new NAME [--like BENCH]    start a bench of your own\n"
     "  kbench-tui doctor                     what is installed, what is missing, and the remedy\n"
+    "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
     "\n"
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
     "  --variant NAME               the one to begin with\n"
@@ -27,6 +28,7 @@ static const char help[] =
     "  --seed N                     of the inputs; without it, from the clock\n"
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
+    "  --export FILE.svg            the roofline as a picture, after all variants ran once, or of --replay's end\n"
     "  --color auto|always|never, --ascii, --theme NAME\n"
     "  --help, --version\n"
     "\n"
@@ -56,6 +58,7 @@ enum option_id {
     ASCII,
     THEME,
     NO_HISTORY,
+    EXPORT,
     WORKER,
     HELP,
     VERSION
@@ -65,14 +68,14 @@ static const struct option {
     enum option_id id;
     bool takes_value;
 } options[] = {
-    {"--once", ONCE, false},       {"--json", JSON, false},        {"--follow", FOLLOW, false},
-    {"--replay", REPLAY, true},    {"--snapshot", SNAPSHOT, true}, {"--device", DEVICE, true},
-    {"--variant", VARIANT, true},  {"--baseline", BASELINE, true}, {"--arch", ARCH, true},
-    {"--like", LIKE, true},        {"--check", CHECK, true},       {"--seed", SEED, true},
-    {"-I", INCLUDE, true},         {"-D", DEFINE, true},           {"--color", COLOR, true},
-    {"--ascii", ASCII, false},     {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
-    {"--worker", WORKER, true},    {"--help", HELP, false},        {"-h", HELP, false},
-    {"--version", VERSION, false},
+    {"--once", ONCE, false},      {"--json", JSON, false},        {"--follow", FOLLOW, false},
+    {"--replay", REPLAY, true},   {"--snapshot", SNAPSHOT, true}, {"--device", DEVICE, true},
+    {"--variant", VARIANT, true}, {"--baseline", BASELINE, true}, {"--arch", ARCH, true},
+    {"--like", LIKE, true},       {"--check", CHECK, true},       {"--seed", SEED, true},
+    {"-I", INCLUDE, true},        {"-D", DEFINE, true},           {"--color", COLOR, true},
+    {"--ascii", ASCII, false},    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
+    {"--export", EXPORT, true},   {"--worker", WORKER, true},     {"--help", HELP, false},
+    {"-h", HELP, false},          {"--version", VERSION, false},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -231,6 +234,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
     case NO_HISTORY:
         o->no_history = true;
         return 0;
+    case EXPORT:
+        o->export_path = value;
+        return kb_ends(value, ".svg") ? 0 : kb_fail(e, "--export", "as in roofline.svg", "\"%s\" is no .svg", value);
     case WORKER:
         o->worker = value;
         return 0;
@@ -279,8 +285,15 @@ static int word(struct kb_options *o, const char *arg, int *words, struct kb_err
         return set_mode(o, KB_MODE_DOCTOR, "doctor", e);
     if (place == 0 && !strcmp(arg, "new"))
         return set_mode(o, KB_MODE_NEW, "new", e);
+    if (place == 0 && !strcmp(arg, "dump"))
+        return set_mode(o, KB_MODE_DUMP, "dump", e);
     if (o->mode == KB_MODE_NEW && !o->new_name) {
         o->new_name = arg;
+        return 0;
+    }
+    if (o->mode == KB_MODE_DUMP && o->bench && !o->dump_which) { // the last word is the folder, see finish()
+        o->dump_which = o->dump_dir;
+        o->dump_dir = arg;
         return 0;
     }
     if (o->mode == KB_MODE_DOCTOR || o->mode == KB_MODE_NEW || o->bench)
@@ -293,8 +306,12 @@ static int finish(struct kb_options *o, struct kb_error *e)
 {
     if (o->mode == KB_MODE_NEW && !o->new_name)
         return kb_fail(e, "new", "kbench-tui new NAME", "the name of the new bench is missing");
-    if (o->json && o->mode == KB_MODE_SCREEN)
+    if (o->mode == KB_MODE_DUMP && !o->dump_dir)
+        return kb_fail(e, "dump", "kbench-tui dump BENCH [VARIANT[@N]] DIR", "the folder to write to is missing");
+    if ((o->json || o->export_path) && o->mode == KB_MODE_SCREEN)
         o->mode = KB_MODE_ONCE;
+    if (o->export_path && o->mode != KB_MODE_ONCE && o->mode != KB_MODE_REPLAY)
+        return kb_fail(e, "--export", "it takes all variants once, or --replay FILE", "it does not go with this");
     if (!o->bench)
         o->bench = ".";
     return 0;

@@ -45,6 +45,9 @@ static void modes(void **state)
         {"--replay f --snapshot 80x24", KB_MODE_SNAPSHOT, "."},
         {"--snapshot 80x24 --replay f", KB_MODE_SNAPSHOT, "."},
         {"doctor", KB_MODE_DOCTOR, "."},
+        {"dump b out", KB_MODE_DUMP, "b"},
+        {"--export r.svg b", KB_MODE_ONCE, "b"},
+        {"--replay f --export r.svg", KB_MODE_REPLAY, "."},
         {"--help", KB_MODE_HELP, "."},
         {"-h", KB_MODE_HELP, "."},
         {"--version", KB_MODE_VERSION, "."},
@@ -80,6 +83,14 @@ static void values(void **state)
     assert_int_equal(parse("new mine --like softmax"), 0);
     assert_string_equal(o.new_name, "mine");
     assert_string_equal(o.like, "softmax");
+    assert_int_equal(parse("dump b tuned@3 out"), 0);
+    assert_string_equal(o.dump_which, "tuned@3");
+    assert_string_equal(o.dump_dir, "out");
+    assert_int_equal(parse("dump b out"), 0);
+    assert_null(o.dump_which);
+    assert_string_equal(o.dump_dir, "out");
+    assert_int_equal(parse("--export=r.svg"), 0);
+    assert_string_equal(o.export_path, "r.svg");
     assert_int_equal(parse("--snapshot 120x36"), 0);
     assert_int_equal(o.columns, 120);
     assert_int_equal(o.rows, 36);
@@ -112,6 +123,10 @@ static void mistakes(void **state)
         {"doctor b", "one argument too many"},
         {"new", "name of the new bench is missing"},
         {"new a b", "one argument too many"},
+        {"dump b", "folder to write to is missing"},
+        {"dump b v out more", "one argument too many"},
+        {"--export r.png", "is no .svg"},
+        {"--follow --export r.svg", "does not go with this"},
     };
     for (size_t i = 0; i < KB_COUNT(tries); i++) {
         assert_int_equal(parse(tries[i].line), -1);
