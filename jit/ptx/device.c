@@ -640,7 +640,8 @@ int kb_device_open_cpu(const struct kb_device_request *r, struct kb_device **out
     c->base.info = *like;
     c->base.info.kind = KB_DEVICE_CPU;
     c->base.info.warp_size = PTX_LANES;
-    c->base.info.index = 0;
+    c->base.info.index = c->base.info.mps = 0;
+    c->base.info.exclusive_process = c->base.info.integrated = false;
     c->base.info.uuid[0] = c->base.info.driver[0] = c->base.info.driver_library[0] = 0;
     snprintf(c->base.info.name, sizeof c->base.info.name, "CPU (PTX) like %.100s",
              like->name[0] ? like->name : "a GPU");

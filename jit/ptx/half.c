@@ -1,4 +1,4 @@
-// f16 and bf16 arithmetic, single and in pairs. Computed in double, rounded once.
+// Rarer operations on f16 and bf16, single and in pairs; lanes.def has the arithmetic.
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/numbers.h"
 
@@ -44,16 +44,6 @@ static uint32_t nan_half(uint32_t a, uint32_t b, uint32_t r, struct ptx_format f
     return x != x || y != y ? 0x7fff : r;
 }
 
-static uint32_t least(uint32_t a, uint32_t b, struct ptx_format f)
-{
-    return ptx_narrow(min_f64(ptx_widen(a, f), ptx_widen(b, f)), f, PTX_RN, false);
-}
-
-static uint32_t most(uint32_t a, uint32_t b, struct ptx_format f)
-{
-    return ptx_narrow(max_f64(ptx_widen(a, f), ptx_widen(b, f)), f, PTX_RN, false);
-}
-
 static uint32_t saturate(uint32_t a, struct ptx_format f)
 {
     double x = ptx_widen(a, f);
@@ -67,16 +57,8 @@ static uint32_t rectify(uint32_t a, struct ptx_format f)
 }
 
 #define FAMILY(suffix)                                                                                                 \
-    BOTH(add, suffix, NARROW(add_odd(WIDE(a), WIDE(b))))                                                               \
-    BOTH(sub, suffix, NARROW(add_odd(WIDE(a), -WIDE(b))))                                                              \
-    BOTH(mul, suffix, NARROW(WIDE(a) * WIDE(b)))                                                                       \
-    BOTH(fma, suffix, NARROW(add_odd(WIDE(a) * WIDE(b), WIDE(c))))                                                     \
-    BOTH(neg, suffix, a ^ 0x8000)                                                                                      \
-    BOTH(abs, suffix, a & 0x7fff)                                                                                      \
-    BOTH(min, suffix, least(a, b, FORMAT))                                                                             \
-    BOTH(max, suffix, most(a, b, FORMAT))                                                                              \
-    BOTH(minnan, suffix, nan_half(a, b, least(a, b, FORMAT), FORMAT))                                                  \
-    BOTH(maxnan, suffix, nan_half(a, b, most(a, b, FORMAT), FORMAT))                                                   \
+    BOTH(minnan, suffix, nan_half(a, b, suffix##_min(a, b), FORMAT))                                                   \
+    BOTH(maxnan, suffix, nan_half(a, b, suffix##_max(a, b), FORMAT))                                                   \
     BOTH(ex2, suffix, NARROW(exp2(WIDE(a))))                                                                           \
     BOTH(tanh, suffix, NARROW(tanh(WIDE(a))))                                                                          \
     BOTH(sat, suffix, saturate(a, FORMAT))                                                                             \
@@ -156,15 +138,7 @@ static void set_bf16x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
 #define E(name) {#name, name},
 #define E2(name, suffix) {#name "_" #suffix, name##_##suffix}, {#name "_" #suffix "x2", name##_##suffix##x2},
 #define ENTRIES(suffix)                                                                                                \
-    E2(add, suffix)                                                                                                    \
-    E2(sub, suffix)                                                                                                    \
-    E2(mul, suffix)                                                                                                    \
-    E2(fma, suffix)                                                                                                    \
-    E2(neg, suffix)                                                                                                    \
-    E2(abs, suffix)                                                                                                    \
-    E2(min, suffix)                                                                                                    \
-    E2(max, suffix) E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix) E2(sat, suffix)             \
-        E2(relu, suffix)
+    E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix) E2(sat, suffix) E2(relu, suffix)
 const struct ptx_handler_entry ptx_half_handlers[] = {
     ENTRIES(f16) ENTRIES(bf16) E2(ftz, f16) E(set_f16x2) E(set_bf16x2){NULL, NULL},
 };

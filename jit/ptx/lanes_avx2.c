@@ -9,7 +9,12 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
 #endif
-#pragma GCC optimize("O3", "no-strict-aliasing", "no-trapping-math", "no-math-errno", "fp-contract=off")
+#if defined(__SANITIZE_ADDRESS__) // vectorising checked loops costs the compiler minutes
+#pragma GCC optimize("O1")
+#else
+#pragma GCC optimize("O3")
+#endif
+#pragma GCC optimize("no-strict-aliasing", "no-trapping-math", "no-math-errno", "fp-contract=off")
 
 #define ISA(name) name##_avx2
 #include "jit/ptx/lanes.inc"

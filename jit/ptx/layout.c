@@ -154,17 +154,22 @@ bool ptx_uses_var(const struct ptx_module *m, const struct ptx_func *f, const st
 // The deepest sum of frames, or of one frame of each function if calls form a circle or are indirect.
 static size_t deepest(const struct ptx_func *f, int depth, bool *recursive)
 {
-    size_t own = f->program ? (f->program->local_bytes + 15u) & ~(size_t)15 : 0, most = 0;
-    if (depth > 32 || (f->program && f->program->calls_indirect)) {
-        *recursive = true;
-        return own;
+    const struct ptx_program *p = f->program;
+    if (!p || depth > 32 || p->calls_indirect) {
+        *recursive = p != NULL;
+        return p ? p->local_bytes : 0;
     }
-    for (uint32_t i = 0; f->program && i < f->program->block_count && !*recursive; i++) {
-        const struct ptx_block *b = &f->program->blocks[i];
-        size_t below = b->call && b->call->func ? deepest(b->call->func, depth + 1, recursive) : 0;
+    size_t most = 0;
+    bool calls = false;
+    for (uint32_t i = 0; i < p->block_count && !*recursive; i++) {
+        const struct ptx_block *b = &p->blocks[i];
+        if (b->term != PTX_TERM_CALL)
+            continue;
+        size_t below = deepest(b->call->func, depth + 1, recursive);
         most = below > most ? below : most;
+        calls = true;
     }
-    return own + most;
+    return calls ? PTX_FRAME_BYTES(p->local_bytes) + most : p->local_bytes;
 }
 
 size_t ptx_stack_bytes(const struct ptx_module *m, const struct ptx_func *f, bool *recursive)

@@ -260,4 +260,69 @@ PTX_INLINE double add_odd(double a, double b)
     return f64_bits(u);
 }
 
+// The same in single precision.
+PTX_INLINE float add_odd_f32(float a, float b)
+{
+    float s = a + b, t = s - a;
+    float error = (a - (s - t)) + (b - t);
+    uint32_t u = bits_f32(s);
+    bool inexact = error != 0 && error == error && (u & 0x7f800000u) != 0x7f800000u && !(u & 1);
+    uint32_t step = (error > 0) == !(u >> 31) ? 1u : 0xffffffffu;
+    return f32_bits(inexact ? u + step : u);
+}
+// A double rounded to odd in single precision.
+PTX_INLINE float odd_f32(double x)
+{
+    float f = (float)x;
+    double back = (double)f;
+    uint32_t u = bits_f32(f);
+    u = fabs(back) > fabs(x) ? u - 1 : u;
+    return f32_bits(back != x && x == x ? u | 1 : u);
+}
+
+// Half-precision arithmetic. Products of f16 are exact in single precision, those of bf16 in double; sums are rounded
+// to odd there, so that the last step rounds the exact result.
+PTX_INLINE uint32_t f16_add(uint32_t a, uint32_t b)
+{
+    return f32_to_f16(f16_to_f32(a) + f16_to_f32(b));
+}
+PTX_INLINE uint32_t f16_mul(uint32_t a, uint32_t b)
+{
+    return f32_to_f16(f16_to_f32(a) * f16_to_f32(b));
+}
+PTX_INLINE uint32_t f16_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+    return f32_to_f16(add_odd_f32(f16_to_f32(a) * f16_to_f32(b), f16_to_f32(c)));
+}
+PTX_INLINE uint32_t f16_min(uint32_t a, uint32_t b)
+{
+    return f32_to_f16(min_f32(f16_to_f32(a), f16_to_f32(b)));
+}
+PTX_INLINE uint32_t f16_max(uint32_t a, uint32_t b)
+{
+    return f32_to_f16(max_f32(f16_to_f32(a), f16_to_f32(b)));
+}
+PTX_INLINE uint32_t bf16_add(uint32_t a, uint32_t b)
+{
+    return f32_to_bf16(add_odd_f32(bf16_to_f32(a), bf16_to_f32(b)));
+}
+PTX_INLINE uint32_t bf16_mul(uint32_t a, uint32_t b)
+{
+    return f32_to_bf16(odd_f32((double)bf16_to_f32(a) * (double)bf16_to_f32(b)));
+}
+PTX_INLINE uint32_t bf16_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+    return f32_to_bf16(odd_f32(add_odd((double)bf16_to_f32(a) * (double)bf16_to_f32(b), (double)bf16_to_f32(c))));
+}
+PTX_INLINE uint32_t bf16_min(uint32_t a, uint32_t b)
+{
+    return f32_to_bf16(min_f32(bf16_to_f32(a), bf16_to_f32(b)));
+}
+PTX_INLINE uint32_t bf16_max(uint32_t a, uint32_t b)
+{
+    return f32_to_bf16(max_f32(bf16_to_f32(a), bf16_to_f32(b)));
+}
+#define PTX_PAIR2(f, a, b) (f((a) >> 16, (b) >> 16) << 16 | f((a)&0xffff, (b)&0xffff))
+#define PTX_PAIR3(f, a, b, c) (f((a) >> 16, (b) >> 16, (c) >> 16) << 16 | f((a)&0xffff, (b)&0xffff, (c)&0xffff))
+
 #endif

@@ -124,6 +124,9 @@ struct ptx_program {
     bool calls_indirect;
 };
 
+// What a call takes of the stack; never nothing, so that endless recursion ends.
+#define PTX_FRAME_BYTES(local_bytes) ((((uint32_t)(local_bytes) + 15) & ~15u) + 16)
+
 enum { PTX_GUARD_GAP = 1024 }; // between shared variables; keeps the bank of each address
 
 // Decodes every function of m, whose variables have their places. What cannot run is kept in func->refused.

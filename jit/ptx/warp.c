@@ -297,7 +297,7 @@ static void copy_params(struct ptx_warp *w, uint32_t mask, const struct ptx_var 
 static void enter_call(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b, struct ptx_func *callee)
 {
     const struct ptx_program *p = callee->program;
-    uint32_t base = s->frame->local_base + ((s->frame->program->local_bytes + 15) & ~15u);
+    uint32_t base = s->frame->local_base + PTX_FRAME_BYTES(s->frame->program->local_bytes);
     if ((uint64_t)base + p->local_bytes > w->local_bytes) {
         ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(s->mask), "CUDA_ERROR_LAUNCH_FAILED",
                   "stack overflow: %u calls deep, %u bytes a thread", s->frame->depth, w->local_bytes);

@@ -134,6 +134,20 @@ static void test_barriers(void **state)
     cpu_close(&c);
 }
 
+static void test_recursion(void **state)
+{
+    (void)state;
+    struct cpu c;
+    cpu_open(&c, NULL);
+    cpu_load(&c, ".version 9.0\n.target sm_90\n.address_size 64\n.func f();\n.func f() { call f, (); ret; }\n"
+                 ".func leaf() { ret; }\n.visible .entry k() { call f, (); ret; }\n.visible .entry fine() { call leaf, "
+                 "(); ret; }\n");
+    cpu_run(&c, "fine", 1, 64, 0, NULL);
+    assert_int_equal(cpu_try(&c, "k", 1, 64, 0, NULL), -1);
+    expect_fault(&c, "CUDA_ERROR_LAUNCH_FAILED", (const char *[]){"stack overflow", NULL});
+    cpu_close(&c);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -266,8 +280,8 @@ static void test_half_patterns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_counts),
-                                       cmocka_unit_test(test_half_patterns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_recursion),
+                                       cmocka_unit_test(test_counts),   cmocka_unit_test(test_half_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
