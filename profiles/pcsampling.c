@@ -377,6 +377,8 @@ static int sample_once(struct kb_device *device, const struct kb_pcs_run *r, int
     CUpti_PCSamplingStopParams stop = {.size = CUpti_PCSamplingStopParamsSize, .ctx = state.context};
     *p = (struct kb_pc_profile){.reason_count = state.reason_count, .period = state.period};
     memcpy(p->reasons, state.reasons, sizeof p->reasons);
+    state.data.totalNumPcs = 0; // what a module's unloading may have left there
+    state.data.droppedSamples = 0;
     if (device->ops->sync(device, e) || check(cupti.start(&start), "cuptiPCSamplingStart", e))
         return -1;
     int failed = sample_runs(device, r, launches, p, e);
