@@ -214,16 +214,25 @@ struct kb_sass_class_name kb_sass_class_name(int id)
     return out;
 }
 
+// A kernel has a few dozen different opcodes: the last of each hash is remembered.
 void kb_sass_count(const struct kb_sass_kernel *k, int *counts)
 {
-    const char *last = "";
-    int id = 0;
+    enum { REMEMBERED = 512 };
+    struct {
+        const char *opcode;
+        int id;
+    } last[REMEMBERED] = {{NULL, 0}};
     for (int i = 0; i < k->count; i++) {
         const char *opcode = k->instructions[i].opcode;
-        if (strcmp(opcode, last))
-            id = kb_sass_class(opcode);
-        last = opcode;
-        counts[id]++;
+        unsigned hash = 0;
+        for (const char *s = opcode; *s; s++)
+            hash = hash * 31 + (unsigned char)*s;
+        hash = (hash ^ hash >> 9) % REMEMBERED;
+        if (!last[hash].opcode || strcmp(last[hash].opcode, opcode)) {
+            last[hash].opcode = opcode;
+            last[hash].id = kb_sass_class(opcode);
+        }
+        counts[last[hash].id]++;
     }
 }
 

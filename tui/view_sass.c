@@ -6,13 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void collect(const struct kb_sass_view_input *in, const struct kb_sass_view_state *s, int width,
-                    struct kb_sass_rows *rows)
+struct kb_sass_kept {
+    struct kb_sass_rows rows;
+    int hunks;
+    // What they were made from.
+    struct kb_sass_view_input in;
+    enum kb_sass_mode mode;
+    bool raw, two_sides;
+};
+
+static bool still_good(const struct kb_sass_kept *k, const struct kb_sass_view_input *in,
+                       const struct kb_sass_view_state *s, bool two_sides)
 {
+    return k->in.edition == in->edition && k->in.listing == in->listing && k->in.listing_reason == in->listing_reason &&
+           k->in.diff == in->diff && k->in.raw_diff == in->raw_diff && k->in.diff_reason == in->diff_reason &&
+           k->mode == s->mode && k->raw == s->raw && k->two_sides == two_sides;
+}
+
+static const struct kb_sass_rows *collect(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, int width)
+{
+    bool two_sides = width >= KB_SASS_SIDE_BY_SIDE;
+    if (s->kept && still_good(s->kept, in, s, two_sides))
+        return &s->kept->rows;
+    kb_sass_view_free(s);
+    struct kb_sass_kept *k = s->kept = kb_alloc(sizeof *k);
+    *k = (struct kb_sass_kept){.in = *in, .mode = s->mode, .raw = s->raw, .two_sides = two_sides};
     if (s->mode == KB_SASS_LISTING)
-        kb_sass_rows_listing(rows, in);
+        kb_sass_rows_listing(&k->rows, in);
     else
-        kb_sass_rows_diff(rows, in, s->raw, width >= KB_SASS_SIDE_BY_SIDE);
+        kb_sass_rows_diff(&k->rows, in, s->raw, two_sides);
+    for (int i = 0; i < k->rows.count; i++)
+        k->hunks += k->rows.items[i].kind == KB_SASS_ROW_HUNK;
+    return &k->rows;
+}
+
+void kb_sass_view_free(struct kb_sass_view_state *s)
+{
+    if (s->kept)
+        kb_sass_rows_free(&s->kept->rows);
+    free(s->kept);
+    s->kept = NULL;
 }
 
 void kb_sass_view_scroll(struct kb_sass_view_state *s, int by)
@@ -25,31 +58,30 @@ void kb_sass_view_scroll(struct kb_sass_view_state *s, int by)
 
 void kb_sass_view_draw(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, const struct kb_canvas *c)
 {
-    struct kb_sass_rows rows = {0};
-    collect(in, s, c->area.w, &rows);
-    s->rows = rows.count;
+    const struct kb_sass_rows *rows = collect(in, s, c->area.w);
+    s->rows = rows->count;
     s->page = c->area.h;
-    if (s->top >= rows.count)
-        s->top = rows.count ? rows.count - 1 : 0;
-    for (int y = 0; y < c->area.h && s->top + y < rows.count; y++) {
+    if (s->top >= rows->count)
+        s->top = rows->count ? rows->count - 1 : 0;
+    for (int y = 0; y < c->area.h && s->top + y < rows->count; y++) {
         struct kb_line line = {.ascii = c->grid->ascii};
-        kb_sass_row_line(&line, in, &rows.items[s->top + y], c->area.w);
+        kb_sass_row_line(&line, in, &rows->items[s->top + y], c->area.w);
         kb_line_draw(c, 0, y, c->area.w, &line);
         kb_line_free(&line);
     }
-    kb_sass_rows_free(&rows);
 }
 
-static int hunks_before(const struct kb_sass_rows *rows, int top, int *all)
+// Of the changes that were drawn last: a pane draws before its title.
+static void note_changes(const struct kb_sass_view_state *s, struct kb_text *out)
 {
+    const struct kb_sass_kept *k = s->kept;
     int before = 0;
-    *all = 0;
-    for (int i = 0; i < rows->count; i++) {
-        bool is = rows->items[i].kind == KB_SASS_ROW_HUNK;
-        *all += is;
-        before += is && i <= top;
-    }
-    return before;
+    for (int i = 0; k && i <= s->top && i < k->rows.count; i++)
+        before += k->rows.items[i].kind == KB_SASS_ROW_HUNK;
+    if (k && k->hunks && before)
+        kb_text_addf(out, ", change %d of %d", before, k->hunks);
+    else if (k && k->hunks)
+        kb_text_addf(out, ", %d change%s", k->hunks, k->hunks > 1 ? "s" : "");
 }
 
 void kb_sass_view_note(const struct kb_sass_view_input *in, const struct kb_sass_view_state *s, struct kb_text *out)
@@ -65,15 +97,7 @@ void kb_sass_view_note(const struct kb_sass_view_input *in, const struct kb_sass
         kb_text_addf(out, "%s against %s", in->name_b, in->name_a);
     if (s->raw)
         kb_text_add(out, ", as written");
-    struct kb_sass_rows rows = {0};
-    int all, before;
-    collect(in, s, KB_SASS_SIDE_BY_SIDE, &rows);
-    before = hunks_before(&rows, s->top, &all);
-    if (all && before)
-        kb_text_addf(out, ", change %d of %d", before, all);
-    else if (all)
-        kb_text_addf(out, ", %d change%s", all, all > 1 ? "s" : "");
-    kb_sass_rows_free(&rows);
+    note_changes(s, out);
 }
 
 static bool is_stop(const struct kb_sass_row *row)
@@ -81,17 +105,15 @@ static bool is_stop(const struct kb_sass_row *row)
     return row->kind == KB_SASS_ROW_HUNK || row->kind == KB_SASS_ROW_KERNEL;
 }
 
-static void jump(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, int width, int by)
+void kb_sass_view_jump(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, int width, int by)
 {
-    struct kb_sass_rows rows = {0};
-    collect(in, s, width, &rows);
-    for (int i = s->top + by; i >= 0 && i < rows.count; i += by)
-        if (is_stop(&rows.items[i])) {
+    const struct kb_sass_rows *rows = collect(in, s, width);
+    s->rows = rows->count;
+    for (int i = s->top + by; i >= 0 && i < rows->count; i += by)
+        if (is_stop(&rows->items[i])) {
             s->top = i;
-            break;
+            return;
         }
-    s->rows = rows.count;
-    kb_sass_rows_free(&rows);
 }
 
 bool kb_sass_view_key(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, int width, int key)
@@ -106,10 +128,11 @@ bool kb_sass_view_key(const struct kb_sass_view_input *in, struct kb_sass_view_s
         s->top = 0;
         return true;
     case 'n':
-        jump(in, s, width, 1);
+        kb_sass_view_jump(in, s, width, 1);
         return true;
     case 'p':
-        jump(in, s, width, -1);
+    case 'N':
+        kb_sass_view_jump(in, s, width, -1);
         return true;
     default:
         return false;

@@ -8,6 +8,7 @@
 #include "tui/line.h"
 
 struct kb_sass_view_input {
+    unsigned edition;                      // another number whenever anything that a pointer below leads to has changed
     const struct kb_sass_listing *listing; // of the version shown; NULL: listing_reason says why
     const char *listing_reason;            // also with a listing: why it is not whole; NULL if all is well
     struct kb_sass_samples samples;        // none: the column is left out
@@ -22,16 +23,20 @@ enum kb_sass_mode { KB_SASS_LISTING, KB_SASS_DIFF };
 struct kb_sass_view_state { // all zero at first
     enum kb_sass_mode mode;
     bool raw;
-    int top;  // first row shown
-    int rows; // there were the last time
-    int page; // rows there was room for the last time
+    int top;                   // first row shown
+    int rows;                  // there were the last time
+    int page;                  // rows there was room for the last time
+    struct kb_sass_kept *kept; // the rows of the last time: a listing may have 60,000
 };
+void kb_sass_view_free(struct kb_sass_view_state *);
 
 void kb_sass_view_draw(const struct kb_sass_view_input *, struct kb_sass_view_state *, const struct kb_canvas *);
 // What stands behind the pane's name: what is compared, where the reader is.
 void kb_sass_view_note(const struct kb_sass_view_input *, const struct kb_sass_view_state *, struct kb_text *);
 void kb_sass_view_scroll(struct kb_sass_view_state *, int by);
-// d: listing or diff; w: as written, or real changes only; n, p: next and previous hunk, or kernel of a listing.
+// To the next (1) or the previous (-1) hunk, or kernel of a listing.
+void kb_sass_view_jump(const struct kb_sass_view_input *, struct kb_sass_view_state *, int width, int by);
+// d: listing or diff; w: as written, or real changes only; n, N or p: next and previous hunk, or kernel of a listing.
 // width: of the canvas. true if the key was one of these.
 bool kb_sass_view_key(const struct kb_sass_view_input *, struct kb_sass_view_state *, int width, int key);
 

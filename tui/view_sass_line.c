@@ -1,7 +1,6 @@
 // One row of view_sass.c as text.
 #include "base/json.h"
 #include "base/memory.h"
-#include "jit/sass_classes.h"
 #include "tui/format.h"
 #include "tui/view_sass_rows.h"
 
@@ -96,22 +95,12 @@ static void source(struct kb_line *l, const struct kb_sass_view_input *in, const
 static void kernel(struct kb_line *l, const struct kb_sass_view_input *in, const struct kb_sass_row *row)
 {
     const struct kb_sass_kernel *k = &in->listing->kernels[row->kernel];
-    int counts[KB_SASS_CLASSES_MOST] = {0};
     kb_span(l, KB_STYLE_TITLE, k->name);
     kb_spanf(l, KB_STYLE_DIM, "  %d instructions", k->count);
     if (k->live_peak >= 0)
         kb_spanf(l, KB_STYLE_DIM, ", at most %d registers live", k->live_peak);
-    kb_sass_count(k, counts);
-    for (int shown = 0; shown < 8; shown++) {
-        int most = 0;
-        for (int id = 0; id < KB_SASS_CLASSES_MOST; id++)
-            if (counts[id] > counts[most])
-                most = id;
-        if (!counts[most])
-            return;
-        kb_spanf(l, KB_STYLE_TEXT, "  %s %d", kb_sass_class_name(most).s, counts[most]);
-        counts[most] = 0;
-    }
+    if (row->text)
+        kb_span(l, KB_STYLE_TEXT, row->text);
 }
 
 static void add_change(struct kb_line *l, const char *name, const cJSON *pair)

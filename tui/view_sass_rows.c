@@ -1,6 +1,7 @@
 #include "tui/view_sass_rows.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "jit/sass_classes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,12 +59,33 @@ static bool *branched_to(const struct kb_sass_kernel *k)
     return keep;
 }
 
+// "  FADD 10  SHFL 10": what it has most of.
+static char *most_classes(const struct kb_sass_kernel *k)
+{
+    int counts[KB_SASS_CLASSES_MOST] = {0};
+    struct kb_text out = {0};
+    kb_sass_count(k, counts);
+    for (int shown = 0; shown < 8; shown++) {
+        int most = 0;
+        for (int id = 0; id < KB_SASS_CLASSES_MOST; id++)
+            if (counts[id] > counts[most])
+                most = id;
+        if (!counts[most])
+            break;
+        kb_text_addf(&out, "  %s %d", kb_sass_class_name(most).s, counts[most]);
+        counts[most] = 0;
+    }
+    return kb_text_take(&out);
+}
+
 static void add_kernel(struct kb_sass_rows *r, const struct kb_sass_listing *l, int index)
 {
     const struct kb_sass_kernel *k = &l->kernels[index];
     bool *keep = branched_to(k);
     int label = 0, file = -2, line = -1;
-    kb_sass_rows_add(r, KB_SASS_ROW_KERNEL)->kernel = index;
+    struct kb_sass_row *head = kb_sass_rows_add(r, KB_SASS_ROW_KERNEL);
+    head->kernel = index;
+    head->text = most_classes(k);
     for (int i = 0; i < k->count; i++) {
         const struct kb_sass_instruction *at = &k->instructions[i];
         for (; label < k->label_count && k->labels[label].index <= i; label++) {

@@ -5,7 +5,7 @@
 
 enum kb_sass_row_kind {
     KB_SASS_ROW_TEXT,        // text
-    KB_SASS_ROW_KERNEL,      // kernel: its heading in a listing
+    KB_SASS_ROW_KERNEL,      // kernel, text: its heading in a listing, what it has most of
     KB_SASS_ROW_SOURCE,      // kernel, index: the source line of an instruction
     KB_SASS_ROW_LABEL,       // kernel, index: of a label
     KB_SASS_ROW_INSTRUCTION, // kernel, index

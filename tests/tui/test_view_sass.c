@@ -87,6 +87,7 @@ static void tear_down(struct stage *s)
     kb_sass_free(s->b);
     cJSON_Delete(s->diff);
     cJSON_Delete(s->raw);
+    kb_sass_view_free(&s->state);
 }
 
 static void add_frame(struct kb_text *out, struct stage *s, int columns, int rows, bool ascii)
@@ -192,6 +193,8 @@ static void test_reasons(void **state)
     s.in.diff = same;
     frame_has(&s, 80, "same code");
     kb_json_set_bool(same, "identical", false);
+    frame_has(&s, 80, "same code"); // not before it is said that something changed
+    s.in.edition++;
     frame_has(&s, 80, "no real change: 0 instructions are only written differently (w shows them)");
     cJSON_Delete(same);
     tear_down(&s);
