@@ -9,32 +9,53 @@
 struct kb_sass_kept {
     struct kb_sass_rows rows;
     int hunks;
-    // What they were made from.
-    struct kb_sass_view_input in;
     enum kb_sass_mode mode;
-    bool raw, two_sides;
+    uint64_t print; // of the listing that they were made from
 };
 
-static bool still_good(const struct kb_sass_kept *k, const struct kb_sass_view_input *in,
-                       const struct kb_sass_view_state *s, bool two_sides)
+static uint64_t mix(uint64_t print, uint64_t value)
 {
-    return k->in.edition == in->edition && k->in.listing == in->listing && k->in.listing_reason == in->listing_reason &&
-           k->in.diff == in->diff && k->in.raw_diff == in->raw_diff && k->in.diff_reason == in->diff_reason &&
-           k->mode == s->mode && k->raw == s->raw && k->two_sides == two_sides;
+    return (print ^ value) * 0x100000001b3u;
 }
 
+// Over all that decides which rows there are: an address may come back with another listing behind it.
+static uint64_t print_of(const struct kb_sass_view_input *in)
+{
+    uint64_t print = 0xcbf29ce484222325u;
+    const struct kb_sass_listing *l = in->listing;
+    for (const char *s = in->listing_reason; s && *s; s++)
+        print = mix(print, (unsigned char)*s);
+    print = mix(print, l ? 2u + l->has_lines + 2u * l->has_live : 0);
+    for (int i = 0; l && i < l->kernel_count; i++) {
+        const struct kb_sass_kernel *k = &l->kernels[i];
+        print = mix(mix(print, (uint64_t)k->count), (uint64_t)k->label_count);
+        for (int n = 0; n < k->label_count; n++)
+            print = mix(mix(print, (uint64_t)k->labels[n].index), (uint64_t)(k->labels[n].name - l->text));
+        for (int n = 0; n < k->count; n++) {
+            const struct kb_sass_instruction *at = &k->instructions[n];
+            print = mix(mix(print, (uint64_t)at->at_line), (uint64_t)at->at_file);
+            print = mix(print, (uint64_t)(at->opcode - l->text));
+            for (int c = 0; c < at->base; c++)
+                print = mix(print, (unsigned char)at->opcode[c]);
+        }
+    }
+    return print;
+}
+
+// A diff's rows lead into its document, and are few: they are made each time.
 static const struct kb_sass_rows *collect(const struct kb_sass_view_input *in, struct kb_sass_view_state *s, int width)
 {
-    bool two_sides = width >= KB_SASS_SIDE_BY_SIDE;
-    if (s->kept && still_good(s->kept, in, s, two_sides))
+    bool listing = s->mode == KB_SASS_LISTING;
+    uint64_t print = listing ? print_of(in) : 0;
+    if (listing && s->kept && s->kept->mode == KB_SASS_LISTING && s->kept->print == print)
         return &s->kept->rows;
     kb_sass_view_free(s);
     struct kb_sass_kept *k = s->kept = kb_alloc(sizeof *k);
-    *k = (struct kb_sass_kept){.in = *in, .mode = s->mode, .raw = s->raw, .two_sides = two_sides};
-    if (s->mode == KB_SASS_LISTING)
+    *k = (struct kb_sass_kept){.mode = s->mode, .print = print};
+    if (listing)
         kb_sass_rows_listing(&k->rows, in);
     else
-        kb_sass_rows_diff(&k->rows, in, s->raw, two_sides);
+        kb_sass_rows_diff(&k->rows, in, s->raw, width >= KB_SASS_SIDE_BY_SIDE);
     for (int i = 0; i < k->rows.count; i++)
         k->hunks += k->rows.items[i].kind == KB_SASS_ROW_HUNK;
     return &k->rows;

@@ -26,7 +26,7 @@ struct kb_sass_view_state { // all zero at first
     int top;                   // first row shown
     int rows;                  // there were the last time
     int page;                  // rows there was room for the last time
-    struct kb_sass_kept *kept; // the rows of the last time: a listing may have 60,000
+    struct kb_sass_kept *kept; // the rows of the last time; those of a listing serve again while it is the same
 };
 void kb_sass_view_free(struct kb_sass_view_state *);
 

@@ -193,8 +193,6 @@ static void test_reasons(void **state)
     s.in.diff = same;
     frame_has(&s, 80, "same code");
     kb_json_set_bool(same, "identical", false);
-    frame_has(&s, 80, "same code"); // not before it is said that something changed
-    s.in.edition++;
     frame_has(&s, 80, "no real change: 0 instructions are only written differently (w shows them)");
     cJSON_Delete(same);
     tear_down(&s);
