@@ -159,6 +159,8 @@ static void add_facts(struct kb_advice_input *in, const cJSON *event)
 static void add_rung(struct kb_advice_input *in, const cJSON *event)
 {
     const char *rung = kb_json_text(event, "rung", ""), *reason = kb_json_text(event, "reason", NULL);
+    if (!strcmp(kb_json_text(event, "status", ""), "pass"))
+        reason = NULL;
     if (!strcmp(rung, "sections"))
         in->no_sections = reason;
     else if (!strcmp(rung, "counters"))

@@ -190,9 +190,32 @@ static void read_facts(struct kb_figures *f)
     }
 }
 
+static bool is_counted(const cJSON *event)
+{
+    return kb_starts(kb_json_text(event, "source", ""), "counted");
+}
+
+// The facts say the same more exactly; what was counted must not pass for a measurement.
+static void leave_counted_out(struct kb_advice_input *in)
+{
+    static const char none[] = "the CPU device has none";
+    int kept = 0;
+    for (int i = 0; i < in->counters_count; i++)
+        if (!is_counted(in->counters[i]))
+            in->counters[kept++] = in->counters[i];
+    in->no_counters = kept < in->counters_count ? none : in->no_counters;
+    in->counters_count = kept;
+    if (!is_counted(in->sections))
+        return;
+    in->sections = NULL;
+    in->no_sections = none;
+}
+
 void kb_figures_make(const struct kb_advice_input *in, struct kb_figures *f)
 {
-    *f = (struct kb_figures){.in = in};
+    *f = (struct kb_figures){.own = *in};
+    f->in = &f->own;
+    leave_counted_out(&f->own);
     f->cuda = !strcmp(kb_json_text(in->device, "kind", ""), "cuda");
     f->sms = positive(kb_json_number(in->device, "sm_count", NAN));
     read_time(f);

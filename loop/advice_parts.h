@@ -20,7 +20,8 @@ struct kb_counted { // by the CPU device, over the launches of the headline case
     double bytes, sectors, requests, conflicts, shared_requests, lanes, instructions, flops_f32, flops_f64, local_bytes;
 };
 struct kb_figures {
-    const struct kb_advice_input *in;
+    struct kb_advice_input own; // the input without what the CPU device counted in the shape of samples and counters
+    const struct kb_advice_input *in; // = &own
     double time_us, call_us;
     double share; // of the roof over this version's intensity, by the timing's roofline
     bool memory_bound, compute_bound;

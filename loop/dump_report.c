@@ -358,34 +358,49 @@ static void section_rows(const struct report *r, const cJSON *rows)
     }
 }
 
-static void sections(const struct report *r)
+static bool is_counted(const cJSON *event)
 {
-    const cJSON *s = last(r, "sections", -1), *rows = kb_json_get(s, "sections"), *line;
+    return kb_starts(kb_json_text(event, "source", ""), "counted");
+}
+
+static void line_rows(const struct report *r, const cJSON *lines, const char *key)
+{
+    const cJSON *line;
     int n = 0;
-    kb_text_add(r->out, "\n## Sections\n\n");
-    if (!s) {
-        unknown(r, "sections");
-        return;
-    }
-    kb_text_addf(r->out, "Source: %s samples by ", kb_plain(kb_json_number(s, "samples", NAN)).s);
-    say(r->out, kb_json_text(s, "source", "?"));
-    kb_text_addf(r->out, " (%s dropped); times are ", kb_plain(kb_json_number(s, "dropped", NAN)).s);
-    say(r->out, kb_json_text(s, "attribution", "shares of the samples"));
-    kb_text_add(r->out, ".\n");
-    section_rows(r, cJSON_GetArraySize(rows) ? rows : kb_json_get(s, "functions"));
-    kb_text_add(r->out, "\n| line | samples | waits |\n|---|---|---|\n");
-    cJSON_ArrayForEach(line, kb_json_get(s, "lines"))
+    kb_text_addf(r->out, "\n| line | %s | waits |\n|---|---|---|\n", key);
+    cJSON_ArrayForEach(line, lines)
     {
         if (n++ == MOST_LINES)
             break;
         char *place = kb_format("%s:%d", kb_json_text(line, "file", "?"), (int)kb_json_int(line, "line", 0));
         kb_text_add(r->out, "|");
         cell(r->out, place);
-        cell(r->out, kb_plain(kb_json_number(line, "samples", NAN)).s);
+        cell(r->out, kb_plain(kb_json_number(line, key, NAN)).s);
         stalls_cell(r, line);
         kb_text_add(r->out, "\n");
         free(place);
     }
+}
+
+static void sections(const struct report *r)
+{
+    const cJSON *s = last(r, "sections", -1), *rows = kb_json_get(s, "sections");
+    kb_text_add(r->out, "\n## Sections\n\n");
+    if (!s) {
+        unknown(r, "sections");
+        return;
+    }
+    kb_text_add(r->out, "Source: ");
+    if (!is_counted(s))
+        kb_text_addf(r->out, "%s samples by ", kb_plain(kb_json_number(s, "samples", NAN)).s);
+    say(r->out, kb_json_text(s, "source", "?"));
+    if (!is_counted(s))
+        kb_text_addf(r->out, " (%s dropped)", kb_plain(kb_json_number(s, "dropped", NAN)).s);
+    kb_text_add(r->out, "; ");
+    say(r->out, kb_json_text(s, "attribution", "shares of the samples"));
+    kb_text_add(r->out, ".\n");
+    section_rows(r, cJSON_GetArraySize(rows) ? rows : kb_json_get(s, "functions"));
+    line_rows(r, kb_json_get(s, "lines"), is_counted(s) ? "instructions" : "samples");
 }
 
 static void counter_row(const struct report *r, const cJSON *event, const cJSON *metric)
@@ -418,8 +433,10 @@ static void hardware_counters(const struct report *r)
             continue;
         kb_text_add(r->out, "Source: ");
         say(r->out, kb_json_text(event, "source", "?"));
-        kb_text_addf(r->out, ", %s passes%s.\n\n", kb_plain(kb_json_number(event, "passes", NAN)).s,
-                     kb_json_bool(event, "cold", false) ? ", cold L2" : "");
+        if (!is_counted(event))
+            kb_text_addf(r->out, ", %s passes%s", kb_plain(kb_json_number(event, "passes", NAN)).s,
+                         kb_json_bool(event, "cold", false) ? ", cold L2" : "");
+        kb_text_add(r->out, ".\n\n");
         kb_text_add(r->out, "| counter | value | of its peak | what |\n|---|---|---|---|\n");
         cJSON_ArrayForEach(metric, kb_json_get(event, "metrics")) if (!kb_ends(metric->string, "_reason"))
             counter_row(r, event, metric);
@@ -444,7 +461,7 @@ static void counted_line(const struct report *r, const cJSON *facts, const char 
 static void counted(const struct report *r)
 {
     const cJSON *facts = kb_json_get(last(r, "facts", r->context->headline), "facts");
-    if (!facts)
+    if (!facts || is_counted(last(r, "counters", -1)))
         return;
     kb_text_add(r->out, "\nCounted exactly by the CPU device, of the PTX, on the headline case:\n\n"
                         "| count | value |\n|---|---|\n");

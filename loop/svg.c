@@ -9,7 +9,7 @@
 
 enum {
     WIDTH = 960,
-    LEFT = 86,
+    LEFT = 100,
     RIGHT = 24,
     TOP = 70,
     PLOT_HEIGHT = 470,
@@ -239,7 +239,11 @@ static void draw_axes(struct chart *c)
     step = c->y1 / c->y0 > 1e9 ? 100 : 10;
     for (double v = decade(c->y0); v <= c->y1; v *= step) {
         line_at(c->out, "grid", LEFT, row(c, v), LEFT + PLOT_WIDTH, row(c, v));
-        text_at(c->out, LEFT - 8, row(c, v) + 4, "text-anchor=\"end\"", kb_quantity(v, "FLOP/s").s);
+        struct kb_quantity text = kb_quantity(v, "FLOP/s"); // "1.00 TFLOP/s": decades are whole
+        char *dot = strchr(text.s, '.');
+        if (dot)
+            memmove(dot, strchr(dot, ' '), strlen(strchr(dot, ' ')) + 1);
+        text_at(c->out, LEFT - 8, row(c, v) + 4, "text-anchor=\"end\"", text.s);
     }
     kb_text_addf(c->out, "<rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, TOP,
                  PLOT_WIDTH, PLOT_HEIGHT);
@@ -444,7 +448,9 @@ static void draw_notes(struct chart *c)
 }
 
 static const char style[] =
-    "<style>text{font:12px sans-serif;fill:#222}.title{font-size:18px;font-weight:bold}.label{font-weight:bold}"
+    "<style>text{font:12px "
+    "sans-serif;fill:#222}.title{font-size:18px;font-weight:bold}.label{font-weight:bold;paint-order:stroke;stroke:#"
+    "fff;stroke-width:3px}"
     ".grid{stroke:#e4e4e4}.frame{fill:none;stroke:#555}.roof{stroke:#111;stroke-width:2}"
     ".vendor{stroke:#777;stroke-width:1.2;stroke-dasharray:2 4}.copy{stroke:#111;stroke-dasharray:8 5}"
     ".legend{fill:#fff;fill-opacity:0.9;stroke:#ccc}.trail{fill:none;stroke-width:1.2;stroke-opacity:0.5}"

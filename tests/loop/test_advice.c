@@ -340,6 +340,32 @@ static void gathering(void **state)
     cJSON_Delete(events);
 }
 
+// What the CPU device counted comes in the shape of samples and counters too; it stays counted.
+static void counted_is_not_measured(void **state)
+{
+    (void)state;
+    struct advised a;
+    advise(
+        CPU,
+        FACTS("'instructions':100,'thread_instructions':800," LINES) ",{'type':'counters','stage':'all','source':"
+                                                                     "'counted "
+                                                                     "(PTX)','metrics':{'threads_per_instruction':8,'"
+                                                                     "shared_bank_conflicts':31,"
+                                                                     "'shared_wavefronts':32,'flops_f64':1}},{'type':'"
+                                                                     "sections','source':'counted (PTX)','functions':["
+                                                                     "{'name':'f','samples':null,'stalls':[]}],'lines':"
+                                                                     "[{'file':'k.cu','line':3,'instructions':5}]},"
+                                                                     "{'type':'rung','rung':'counters','status':'pass',"
+                                                                     "'reason':'counted (PTX)'}",
+        &a);
+    assert_int_equal(a.advice.list_count, 1);
+    assert_int_equal(a.advice.list[0].kinds, KB_EVIDENCE_COUNTED);
+    assert_int_equal(a.advice.confidence, KB_CONFIDENCE_WEAK);
+    contains("missing", a.advice.missing, "hardware counters (the CPU device has none)");
+    contains("missing", a.advice.missing, "PC samples (the CPU device has none)");
+    forget(&a);
+}
+
 static void as_json(void **state)
 {
     (void)state;
@@ -370,6 +396,7 @@ int main(void)
         cmocka_unit_test(order_of_the_steps),
         cmocka_unit_test(doubles_in_the_source),
         cmocka_unit_test(gathering),
+        cmocka_unit_test(counted_is_not_measured),
         cmocka_unit_test(as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

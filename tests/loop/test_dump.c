@@ -264,11 +264,33 @@ static void report_of_a_failure(void **state)
     free(text);
 }
 
+static void report_of_counts(void **state)
+{
+    (void)state;
+    cJSON *record = record_of("tuned", "k");
+    kb_json_set(record, "results",
+                parse("{'status':'pass','events':[{'type':'facts','case':0,'facts':{'instructions':7}},"
+                      "{'type':'sections','source':'counted (PTX)','attribution':'by line','functions':[{'name':'f',"
+                      "'share':1,'samples':null,'us':null,'stalls':[]}],'lines':[{'file':'k.cu','line':3,"
+                      "'instructions':5}]},{'type':'counters','source':'counted (PTX)','metrics':{'instructions':7},"
+                      "'about':{'instructions':{'unit':'warp instructions'}}}]}"));
+    char *text = report_of(record);
+    has(text, "Source: counted (PTX); by line.");
+    has(text, "| line | instructions | waits |");
+    has(text, "| k.cu:3 | 5 | - |");
+    has(text, "Source: counted (PTX).");
+    has(text, "| instructions | 7 warp instructions |");
+    assert_null(strstr(text, "samples by"));
+    assert_null(strstr(text, "Counted exactly")); // said once
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_newest), cmocka_unit_test(one_version),       cmocka_unit_test(mistakes),
-        cmocka_unit_test(whole_report), cmocka_unit_test(report_of_nothing), cmocka_unit_test(report_of_a_failure),
+        cmocka_unit_test(every_newest),     cmocka_unit_test(one_version),       cmocka_unit_test(mistakes),
+        cmocka_unit_test(whole_report),     cmocka_unit_test(report_of_nothing), cmocka_unit_test(report_of_a_failure),
+        cmocka_unit_test(report_of_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
