@@ -422,9 +422,9 @@ static void split_opcode(struct ptx_decoder *d)
 
 static const struct ptx_decode_entry *find_root(const char *root)
 {
-    static const struct ptx_decode_entry *const tables[] = {ptx_decode_alu,     ptx_decode_memory, ptx_decode_control,
-                                                            ptx_decode_convert, ptx_decode_bits,   ptx_decode_warp,
-                                                            ptx_decode_matrix,  ptx_decode_async,  ptx_decode_video};
+    static const struct ptx_decode_entry *const tables[] = {
+        ptx_decode_alu,  ptx_decode_compare, ptx_decode_memory, ptx_decode_control, ptx_decode_convert,
+        ptx_decode_bits, ptx_decode_warp,    ptx_decode_matrix, ptx_decode_async,   ptx_decode_video};
     for (size_t i = 0; i < KB_COUNT(tables); i++)
         for (const struct ptx_decode_entry *e = tables[i]; e->root; e++)
             if (!strcmp(e->root, root))

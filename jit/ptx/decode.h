@@ -74,6 +74,8 @@ int64_t ptx_address(struct ptx_decoder *, const struct ptx_operand *, enum ptx_s
 bool ptx_take_space(struct ptx_decoder *, enum ptx_space *);
 bool ptx_take_memory_order(struct ptx_decoder *); // .volatile, .relaxed ... and scopes; true: strong
 void ptx_take_cache_hints(struct ptx_decoder *);
+// 16-bit signed sources, extended to the 32 bits that their operation runs on.
+void ptx_int_sources(struct ptx_decoder *, struct ptx_type, uint32_t *src, int n);
 
 typedef void ptx_decode_fn(struct ptx_decoder *);
 struct ptx_decode_entry {
@@ -82,8 +84,9 @@ struct ptx_decode_entry {
     enum ptx_class class;
 };
 // One table a file; each ends with a NULL root.
-extern const struct ptx_decode_entry ptx_decode_alu[], ptx_decode_memory[], ptx_decode_control[], ptx_decode_convert[],
-    ptx_decode_bits[], ptx_decode_warp[], ptx_decode_matrix[], ptx_decode_async[], ptx_decode_video[];
+extern const struct ptx_decode_entry ptx_decode_alu[], ptx_decode_compare[], ptx_decode_memory[], ptx_decode_control[],
+    ptx_decode_convert[], ptx_decode_bits[], ptx_decode_warp[], ptx_decode_matrix[], ptx_decode_async[],
+    ptx_decode_video[];
 
 void ptx_layout(struct ptx_decoder *, struct ptx_program *); // layout.c
 

@@ -2,9 +2,7 @@
 #include "jit/device.h"
 #include "base/memory.h"
 #include "jit/ptx/async.h"
-#include "jit/ptx/builtin.h"
-#include "jit/ptx/facts.h"
-#include "jit/ptx/memory.h"
+#include "jit/ptx/device_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,33 +11,7 @@
 
 // Budget of one warp before it counts as endless: some 20 s on one core.
 #define WARP_BUDGET (1ull << 30)
-enum { DEFAULT_RESERVED_SHARED = 1024, RECURSION_STACK = 64 << 10, WORKSPACE_BYTES = 1024 };
-
-struct cpu_device {
-    struct kb_device base;
-    struct ptx_space_table space;
-    struct ptx_heap heap;
-    enum ptx_check check;
-    uint64_t seed, budget;
-    cJSON *facts;
-    struct ptx_allocation workspace;
-};
-
-struct kb_kernel {
-    struct kb_module *module;
-    struct ptx_func *func;
-    struct kb_kernel *next;
-    size_t static_shared;
-};
-
-struct kb_module {
-    struct cpu_device *device;
-    struct ptx_module *ptx;
-    struct kb_kernel *kernels;
-    struct ptx_allocation **variables;
-    uint32_t variable_count, variable_cap;
-    uint32_t dynamic_at; // where dynamic shared memory begins
-};
+enum { RECURSION_STACK = 64 << 10, WORKSPACE_BYTES = 1024 };
 
 static struct cpu_device *self(struct kb_device *d)
 {
@@ -160,94 +132,6 @@ static int cpu_fill(struct kb_device *d, uint64_t to, uint8_t byte, size_t bytes
     return 0;
 }
 
-static void add_variable(struct kb_module *m, struct ptx_var *v)
-{
-    size_t align = v->align < 256 ? 256 : v->align;
-    size_t bytes = (v->bytes + align - 1) & ~(align - 1);
-    char *memory = aligned_alloc(align, bytes + align);
-    if (!memory)
-        abort();
-    memset(memory, 0, bytes + align);
-    if (v->init)
-        memcpy(memory, v->init, v->bytes);
-    v->place = (uint64_t)memory;
-    struct ptx_allocation *a = kb_alloc(sizeof *a);
-    *a = (struct ptx_allocation){.low = v->place,
-                                 .high = v->place + v->bytes,
-                                 .outer_low = v->place,
-                                 .outer_high = v->place + bytes + align,
-                                 .element_bytes = v->element_bytes,
-                                 .variable = true,
-                                 .read_only = v->space == PTX_SPACE_CONST,
-                                 .memory = memory};
-    snprintf(a->name, sizeof a->name, "%s", v->name);
-    ptx_space_add(&m->device->space, a);
-    KB_GROW(m->variables, m->variable_count, m->variable_cap);
-    m->variables[m->variable_count++] = a;
-}
-
-static struct ptx_var *find_var(const struct ptx_module *m, const char *name)
-{
-    for (struct ptx_var *v = m->vars; v; v = v->next)
-        if (!strcmp(v->name, name))
-            return v;
-    return NULL;
-}
-
-static int relocate(struct kb_module *m, const struct ptx_var *v, struct kb_error *e)
-{
-    for (const struct ptx_reloc *r = v->relocs; r; r = r->next) {
-        const struct ptx_var *target = find_var(m->ptx, r->symbol);
-        const struct ptx_func *func = target ? NULL : ptx_find_func(m->ptx, r->symbol);
-        if (!target && !func)
-            return kb_fail(e, v->name, NULL, "its initialiser names '%s', which the module does not hold", r->symbol);
-        uint64_t value = (target ? target->place : (uint64_t)func) + (uint64_t)r->add;
-        memcpy((char *)v->place + r->at, &value, r->bytes < 8 ? r->bytes : 8);
-    }
-    return 0;
-}
-
-static uint32_t place_shared(struct ptx_var *v, uint32_t at)
-{
-    uint32_t align = v->align < 16 ? 16 : v->align;
-    at = (at + align - 1) & ~(align - 1);
-    v->place = at;
-    return at + (uint32_t)v->bytes + PTX_GUARD_GAP;
-}
-
-// Static shared variables of all kernels, one behind the other; dynamic shared memory begins behind them.
-static void place_all_shared(struct kb_module *m)
-{
-    uint32_t at = DEFAULT_RESERVED_SHARED;
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
-        if (v->space == PTX_SPACE_SHARED && v->bytes)
-            at = place_shared(v, at);
-    for (struct ptx_func *f = m->ptx->funcs; f; f = f->next)
-        for (struct ptx_var *v = f->locals; v; v = v->next)
-            if (v->space == PTX_SPACE_SHARED)
-                at = place_shared(v, at);
-    m->dynamic_at = (at + 1023) & ~1023u;
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
-        if (v->space == PTX_SPACE_SHARED && !v->bytes)
-            v->place = m->dynamic_at;
-}
-
-// As the hardware packs them.
-static size_t static_shared(const struct ptx_module *m, const struct ptx_func *f)
-{
-    size_t at = 0;
-    const struct ptx_var *lists[] = {m->vars, f->locals};
-    for (size_t i = 0; i < KB_COUNT(lists); i++)
-        for (const struct ptx_var *v = lists[i]; v; v = v->next)
-            if (v->space == PTX_SPACE_SHARED && v->bytes && ptx_uses_var(m, f, v))
-                at = ((at + v->align - 1) & ~(size_t)(v->align - 1)) + v->bytes;
-    for (const struct ptx_func *g = m->funcs; g; g = g->next)
-        for (const struct ptx_var *v = g == f || g->is_entry ? NULL : g->locals; v; v = v->next)
-            if (v->space == PTX_SPACE_SHARED && ptx_uses_var(m, f, v))
-                at = ((at + v->align - 1) & ~(size_t)(v->align - 1)) + v->bytes;
-    return at;
-}
-
 static void free_module(struct kb_module *m)
 {
     while (m->kernels) {
@@ -274,22 +158,11 @@ static int cpu_load(struct kb_device *d, const void *image, size_t bytes, struct
         free(m);
         return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
     }
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next) {
-        if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
-            continue;
-        if (v->is_extern) {
-            kb_fail(e, v->name, "define it in the same source", "the variable is declared, but nowhere defined");
-            free_module(m);
-            return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
-        }
-        add_variable(m, v);
+    if (ptx_place_variables(m, e)) {
+        free_module(m);
+        return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
     }
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
-        if (v->relocs && relocate(m, v, e)) {
-            free_module(m);
-            return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
-        }
-    place_all_shared(m);
+    ptx_place_shared(m);
     ptx_decode(m->ptx);
     if (ptx_find_func(m->ptx, "malloc"))
         ptx_heap_open(&m->device->heap, &m->device->space);
@@ -319,7 +192,7 @@ static int cpu_symbol(struct kb_module *m, const char *name, struct kb_kernel **
     struct kb_kernel *k = kb_alloc(sizeof *k);
     k->module = m;
     k->func = f;
-    k->static_shared = static_shared(m->ptx, f);
+    k->static_shared = ptx_static_shared(m->ptx, f);
     k->next = m->kernels;
     m->kernels = *out = k;
     return 0;

@@ -107,52 +107,55 @@ W(mad32, U(a *b + c))
 W(hiu32, U(a) * (uint64_t)U(b) >> 32)
 W(his32, U((int64_t)S(a) * S(b) >> 32))
 W(wideu, (uint64_t)U(a) * U(b))
-W(wides, (int64_t)S(a) * S(b)) W(madwides, (uint64_t)((int64_t)S(a) * S(b)) + c) W(madwideu, (uint64_t)U(a) * U(b) + c)
-    W(divs32, U(S(b) == 0    ? -1
-                : S(b) == -1 ? (int32_t)(0 - U(a))
-                             : S(a) / S(b))) W(rems32, U(S(b) == 0    ? S(a)
-                                                         : S(b) == -1 ? 0
-                                                                      : S(a) % S(b)))
-        W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b))
-            W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b))
-                W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1)
-                    W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a))) W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b)))
-                        W(shru32, U(b) > 31 ? 0 : U(a) >> U(b)) W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b))))
-                            W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
-                                W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
-                                    W(addsat, U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
-                                                : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
-                                                                             : L(S(a)) + S(b)))
-                                        W(subsat, U(L(S(a)) - S(b) > INT32_MAX ? INT32_MAX
-                                                    : L(S(a)) - S(b) < INT32_MIN
-                                                        ? INT32_MIN
-                                                        : L(S(a)) - S(b))) W(add64, a + b) W(sub64, a - b)
-                                            W(mul64, a *b) W(mad64, a *b + c) W(hiu64, (unsigned __int128)a *b >> 64)
-                                                W(his64, (__int128)L(a) * L(b) >>
-                                                             64) W(divs64, b == 0       ? ~0ull
-                                                                           : L(b) == -1 ? 0 - a
-                                                                                        : (uint64_t)(L(a) / L(b)))
-                                                    W(rems64,
-                                                      b == 0 ? a
-                                                      : L(b) == -1
-                                                          ? 0
-                                                          : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
-                                                        W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b)) W(
-                                                            shru64,
-                                                            U(b) > 63
-                                                                ? 0
-                                                                : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
-                                                            W(mins64, L(a) < L(b) ? a : b) W(maxu64, a > b ? a : b)
-                                                                W(abs64, L(a) < 0 ? 0 - a : a) W(add16, H(a + b)) W(
-                                                                    mul16, H(U(H(a)) *
-                                                                             H(b))) W(mulhis16, H(HS(a) * HS(b) >> 16))
-                                                                    W(mulwides16,
-                                                                      U(HS(a) *
-                                                                        HS(b))) W(mins16, H(HS(a) < HS(b) ? a : b))
-                                                                        W(shrs16, H(HS(a) >> (U(b) > 15 ? 15 : U(b))))
-                                                                            W(shl16, U(b) > 15 ? 0 : H(H(a) << U(b))) W(
-                                                                                divs16,
-                                                                                H(HS(b) == 0 ? -1 : HS(a) / HS(b)))
+W(wides, (int64_t)S(a) * S(b))
+W(madwides, (uint64_t)((int64_t)S(a) * S(b)) +
+                c) W(madwideu, (uint64_t)U(a) * U(b) +
+                                   c) W(divs32, U(S(b) == 0    ? -1
+                                                  : S(b) == -1 ? (int32_t)(0 - U(a))
+                                                               : S(a) / S(b))) W(rems32, U(S(b) == 0    ? S(a)
+                                                                                           : S(b) == -1 ? 0
+                                                                                                        : S(a) % S(b)))
+    W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b))
+        W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b))
+            W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1)
+                W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a))) W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b)))
+                    W(shru32, U(b) > 31 ? 0 : U(a) >> U(b)) W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b))))
+                        W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
+                            W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
+                                W(addsat,
+                                  U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
+                                    : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
+                                                                 : L(S(a)) + S(b)))
+                                    W(subsat,
+                                      U(L(S(a)) - S(b) > INT32_MAX ? INT32_MAX
+                                        : L(S(a)) - S(b) < INT32_MIN
+                                            ? INT32_MIN
+                                            : L(S(a)) - S(b))) W(add64, a + b) W(sub64, a - b) W(mul64, a *b)
+                                        W(mad64, a *b + c) W(hiu64, (unsigned __int128)a *b >>
+                                                                        64) W(his64, (__int128)L(a) * L(b) >> 64)
+                                            W(divs64,
+                                              b == 0       ? ~0ull
+                                              : L(b) == -1 ? 0 - a
+                                                           : (uint64_t)(L(a) / L(b)))
+                                                W(rems64,
+                                                  b == 0       ? a
+                                                  : L(b) == -1 ? 0
+                                                               : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
+                                                    W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b)) W(
+                                                        shru64,
+                                                        U(b) > 63
+                                                            ? 0
+                                                            : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
+                                                        W(mins64, L(a) < L(b) ? a : b) W(maxu64, a > b ? a : b)
+                                                            W(abs64, L(a) < 0 ? 0 - a : a) W(add16, H(a + b)) W(
+                                                                mul16,
+                                                                H(U(H(a)) * H(b))) W(mulhis16, H(HS(a) * HS(b) >> 16))
+                                                                W(mulwides16,
+                                                                  U(HS(a) * HS(b))) W(mins16, H(HS(a) < HS(b) ? a : b))
+                                                                    W(shrs16, H(HS(a) >> (U(b) > 15 ? 15 : U(b))))
+                                                                        W(shl16, U(b) > 15 ? 0 : H(H(a) << U(b)))
+                                                                            W(divs16,
+                                                                              H(HS(b) == 0 ? -1 : HS(a) / HS(b)))
                                                                                 W(neg16, H(-HS(a)))
                                                                                     W(madlo16, H(U(H(a)) * H(b) + H(c)))
                                                                                         W(mul24,
@@ -334,7 +337,8 @@ W(clz64, leading(a, 64))
 W(brev32, reversed(a, 32))
 W(brev64, reversed(a, 64))
 W(bfeu, field(U(a), b, c, 31, false))
-W(bfes, U(field(U(a), b, c, 31, true))) W(bfeu64, field(a, b, c, 63, false)) W(bfes64, field(a, b, c, 63, true))
+W(bfes, U(field(U(a), b, c, 31, true)))
+W(bfeu64, field(a, b, c, 63, false)) W(bfes64, field(a, b, c, 63, true))
     W(bfi32, U(inserted(U(a), U(b), c, a >> 3, 31))) W(bfi64, inserted(a, b, c, a >> 3, 63))
         W(bfindu, found(U(a), 32, false, false)) W(bfinds, found(U(a), 32, true, false))
             W(bfinds64, found(a, 64, true, true)) W(prmt, permuted(a, b, c))
@@ -393,23 +397,23 @@ W(eq16, H(a) == H(b))
 W(les16, HS(a) <= HS(b))
 W(both, S(a) < S(b) && U(c) != 0)
 W(other, !(S(a) < S(b)) && U(c) != 0)
-W(lowest, a < b ? a : b) W(selected, S(c) >= 0 ? U(a) : U(b)) W(ones, U(a) > U(b) ? 0xffffffff : 0)
-    W(real, U(a) > U(b) ? 0x3f800000 : 0)
+W(lowest, a < b ? a : b)
+W(selected, S(c) >= 0 ? U(a) : U(b)) W(ones, U(a) > U(b) ? 0xffffffff : 0) W(real, U(a) > U(b) ? 0x3f800000 : 0)
 
-        static const struct row compares[] = {
-            {"setp.lt.s32 %p9, %r0, %r1;", 'p', lts},
-            {"setp.ge.s64 %p9, %d0, %d1;", 'p', ges64},
-            {"setp.hi.u32 %p9, %r0, %r1;", 'p', hi},
-            {"setp.eq.s16 %p9, %h0, %h1;", 'p', eq16},
-            {"setp.le.s16 %p9, %h0, %h1;", 'p', les16},
-            {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p9|%p2, %r0, %r1, %p1;", 'p', both},
-            {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p2|%p9, %r0, %r1, %p1;", 'p', other},
-            {"setp.lt.u64 %p1, %d0, %d1; selp.b64 %d9, %d0, %d1, %p1;", 'd', lowest},
-            {"slct.u32.s32 %r9, %r0, %r1, %r2;", 'r', selected},
-            {"set.gt.u32.u32 %r9, %r0, %r1;", 'r', ones},
-            {"set.gt.f32.u32 %f9, %r0, %r1;", 'f', real},
-            {"setp.ge.u64 %p1, %d0, %d1; mov.b64 %d9, %d0; @%p1 mov.b64 %d9, %d1;", 'd', lowest},
-            {"setp.lt.u64 %p1, %d0, %d1; mov.b64 %d9, %d1; @!%p1 bra skip; mov.b64 %d9, %d0; skip:", 'd', lowest},
+    static const struct row compares[] = {
+        {"setp.lt.s32 %p9, %r0, %r1;", 'p', lts},
+        {"setp.ge.s64 %p9, %d0, %d1;", 'p', ges64},
+        {"setp.hi.u32 %p9, %r0, %r1;", 'p', hi},
+        {"setp.eq.s16 %p9, %h0, %h1;", 'p', eq16},
+        {"setp.le.s16 %p9, %h0, %h1;", 'p', les16},
+        {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p9|%p2, %r0, %r1, %p1;", 'p', both},
+        {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p2|%p9, %r0, %r1, %p1;", 'p', other},
+        {"setp.lt.u64 %p1, %d0, %d1; selp.b64 %d9, %d0, %d1, %p1;", 'd', lowest},
+        {"slct.u32.s32 %r9, %r0, %r1, %r2;", 'r', selected},
+        {"set.gt.u32.u32 %r9, %r0, %r1;", 'r', ones},
+        {"set.gt.f32.u32 %f9, %r0, %r1;", 'f', real},
+        {"setp.ge.u64 %p1, %d0, %d1; mov.b64 %d9, %d0; @%p1 mov.b64 %d9, %d1;", 'd', lowest},
+        {"setp.lt.u64 %p1, %d0, %d1; mov.b64 %d9, %d1; @!%p1 bra skip; mov.b64 %d9, %d0; skip:", 'd', lowest},
 };
 
 static void test_compares(void **state)
