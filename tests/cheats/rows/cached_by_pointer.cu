@@ -1,4 +1,5 @@
 // expect: fail at verify
+// says: freshly loaded module
 // Replays its result where it has seen the pointers before.
 #include "right.cuh"
 

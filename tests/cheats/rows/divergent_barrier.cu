@@ -1,4 +1,5 @@
 // expect: fail at run
+// says: two different barriers
 // Half of the threads wait at another barrier than the rest.
 #include "right.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail at verify
+// says: equal rows
 // A row of one value gets zeros.
 #include "right.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail at run
+// says: never written
 // Leaves every second element out.
 #include "right.cuh"
 

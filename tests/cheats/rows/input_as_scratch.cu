@@ -1,4 +1,5 @@
 // expect: fail at run
+// says: changed its input x
 // Right, but leaves exponentials in its input.
 #include "right.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail at verify
+// says: large values
 // No largest element taken off: overflows for large values.
 #include "right.cuh"
 

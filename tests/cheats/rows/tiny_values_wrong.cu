@@ -1,4 +1,5 @@
 // expect: fail at verify
+// says: tiny values
 // Takes values below 1e-9 for -infinity.
 #include "right.cuh"
 
