@@ -1,6 +1,7 @@
 #include "loop/quantity.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,9 @@ struct kb_quantity kb_quantity(double value, const char *unit)
         i++;
     }
     int digits = fabs(value) >= 99.95 || (i == 0 && value == floor(value)) ? 0 : fabs(value) >= 9.995 ? 1 : 2;
-    snprintf(q.s, sizeof q.s, "%.*f%s%s%s", digits, value, *prefixes[i] || *unit ? " " : "", prefixes[i], unit);
+    bool word = !*unit || (*unit >= 'a' && *unit <= 'z'); // "10.1M sectors" beside "3.91 TB/s"
+    snprintf(q.s, sizeof q.s, "%.*f%s%s%s", digits, value, word ? prefixes[i] : " ",
+             word ? (*unit ? " " : "") : prefixes[i], unit);
     return q;
 }
 

@@ -18,7 +18,7 @@ enum {
     ROW_HEIGHT = 17,
     MOST_BOXES = 512,
 };
-#define LETTER 6.8 // mean width of a letter at 12 px
+#define LETTER 7.4 // mean width of a bold letter at 12 px
 
 struct box {
     double x, y, w, h;

@@ -214,7 +214,7 @@ static void whole_report(void **state)
         "1. at the roof: move fewer bytes",
         "| load | 10-20 | 60% | 20.5 | memory 80% |",
         "| k.cu:14 | 500 | memory 90% |",
-        "| dram_bytes | 134 Mbyte | 82% | read and written |",
+        "| dram_bytes | 134M byte | 82% | read and written |",
         "| l2_bytes | the chip lacks it | - | - |",
         "- softmax: registers 40,",
         "321 instructions, at most 33 registers live at once",
