@@ -276,6 +276,21 @@ static void times(const struct report *r)
         versus_line(r, versus);
 }
 
+// What DRAM really moved beside what the roofline was told.
+static void counted_bytes(const struct report *r, const cJSON *l)
+{
+    const cJSON *event;
+    double bytes = NAN, told = kb_json_number(l, "bytes", NAN);
+    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "counters")) bytes =
+        kb_json_number(kb_json_get(event, "metrics"), "dram_bytes", bytes);
+    if (isnan(bytes))
+        return;
+    kb_text_addf(r->out, "By hardware counters DRAM moved %s", kb_quantity(bytes, "B").s);
+    if (told > 0)
+        kb_text_addf(r->out, ", %s x that", kb_plain(bytes / told).s);
+    kb_text_add(r->out, ".\n");
+}
+
 static void roofline(const struct report *r)
 {
     const cJSON *l = kb_json_get(last(r, "timing", r->context->headline), "roofline");
@@ -307,6 +322,7 @@ static void roofline(const struct report *r)
     kb_text_add(r->out, "\n\nSource of bytes and FLOPs: ");
     say(r->out, kb_json_text(l, "source", "unknown"));
     kb_text_add(r->out, ".\n");
+    counted_bytes(r, l);
 }
 
 static const char *reason_of_rung(const struct report *r, const char *rung)
@@ -563,9 +579,12 @@ static void advice(const struct report *r)
     in.device = r->device;
     in.args = r->context->args;
     in.source = r->context->source;
+    bool wrong = !strcmp(kb_json_text(r->results, "status", ""), "fail");
+    if (wrong)
+        in.timing = NULL; // a wrong version has no speed
     kb_advice_make(&in, &a);
     kb_text_add(r->out, "\n## What limits it\n\n");
-    if (!strcmp(kb_json_text(r->results, "status", ""), "fail"))
+    if (wrong)
         kb_text_add(r->out, "This version is not right: make it right before it is made fast.\n\n");
     say_advice(r, &a);
     kb_advice_free(&a);

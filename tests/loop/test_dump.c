@@ -209,6 +209,7 @@ static void whole_report(void **state)
         "FASTER than naive version 2: time ratio 0.5 (0.49 to 0.51), runs of both taken in turn.",
         "82% of that roof; at most 1.22 x is left",
         "Source of bytes and FLOPs: declared",
+        "By hardware counters DRAM moved 134 MB, 0.999 x that.",
         "Dominant limit: **memory** (evidence: strong)",
         "DRAM moves 3.93 TB/s, 82% of its peak of 4.80 TB/s (timed, hardware counters)",
         "1. at the roof: move fewer bytes",
@@ -254,13 +255,14 @@ static void report_of_a_failure(void **state)
     cJSON *record = record_of("tuned", "k");
     kb_json_set(record, "results",
                 parse("{'status':'fail','events':[{'type':'rung','rung':'sections','status':'na','reason':'busy'},"
-                      "{'type':'timing','case':0,'cold':{'median_us':1},'roofline':{'bound':'memory','share':9,"
+                      "{'type':'timing','case':0,'cold':{'median_us':1},'roofline':{'bound':'memory','share':0.9,"
                       "'impossible':true}},{'type':'done','status':'fail','rung':'verify'}]}"));
     char *text = report_of(record);
     has(text, "**fail** at verify.");
     has(text, "The measured time is impossible");
     has(text, "Unknown: busy.");
     has(text, "make it right before it is made fast");
+    has(text, "Dominant limit: **unknown**");
     free(text);
 }
 
