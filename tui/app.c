@@ -16,6 +16,8 @@ const struct kb_view *kb_view_of(enum kb_pane pane)
         [KB_PANE_VARIANTS] = &kb_view_variants, [KB_PANE_ERRORS] = &kb_view_errors,
         [KB_PANE_ROOFLINE] = &kb_view_roofline, [KB_PANE_HISTORY] = &kb_view_history,
         [KB_PANE_LOG] = &kb_view_log,           [KB_PANE_DETAIL] = &kb_view_detail,
+        [KB_PANE_WHY] = &kb_view_why,           [KB_PANE_SOURCE] = &kb_view_source,
+        [KB_PANE_SASS] = &kb_view_code,
     };
     return views[pane];
 }
@@ -31,6 +33,25 @@ void kb_app_free(struct kb_app *a)
 {
     free(a->status);
     a->status = NULL;
+    kb_code_cache_free(&a->code);
+    kb_sass_view_free(&a->sass);
+    kb_sass_view_free(&a->sass);
+}
+
+// Another version, another text: the cursor goes to its hottest line, the listing to its start.
+static void look_anew(struct kb_app *a)
+{
+    a->version = 0;
+    a->source_line = 0;
+    a->sass.top = 0;
+}
+
+static void note_disk(struct kb_app *a, const char *status)
+{
+    if (kb_starts(status, "a disk hangs"))
+        a->disk_stuck = true;
+    else if (kb_starts(status, "the disk answers"))
+        a->disk_stuck = false;
 }
 
 void kb_app_follow(struct kb_app *a)
@@ -38,7 +59,7 @@ void kb_app_follow(struct kb_app *a)
     const struct kb_model *m = a->model;
     if (m->focus != a->model_focus) {
         a->model_focus = a->variant = m->focus;
-        a->version = 0;
+        look_anew(a);
     }
     if (a->variant >= m->variant_count)
         a->variant = 0;
@@ -47,7 +68,7 @@ void kb_app_follow(struct kb_app *a)
     const struct kb_model_version *newest = kb_model_current(m, a->variant);
     if (newest && newest->started_ms != a->started_ms) {
         a->started_ms = newest->started_ms;
-        a->version = 0;
+        look_anew(a);
     }
     if (!m->status_text) { // also: a replay went back before it
         free(a->status);
@@ -56,6 +77,7 @@ void kb_app_follow(struct kb_app *a)
         free(a->status);
         a->status = kb_strdup(m->status_text);
         a->status_ms = m->now_ms;
+        note_disk(a, a->status);
     }
 }
 
@@ -129,13 +151,14 @@ static unsigned scroll(struct kb_app *a, int by)
 static unsigned focus_pane(struct kb_app *a, int pane)
 {
     a->focus = (enum kb_pane)((pane + KB_PANES) % KB_PANES);
+    kb_places_show(&a->places, a->focus);
     return KB_DID_DRAW;
 }
 
 void kb_app_focus_variant(struct kb_app *a, int variant)
 {
     a->variant = variant;
-    a->version = 0;
+    look_anew(a);
     command(a, KB_COMMAND_FOCUS, a->model->variants[variant].name);
 }
 
@@ -190,6 +213,9 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
     case KB_ACT_RERUN:
         command(a, KB_COMMAND_RERUN, name);
         return KB_DID_DRAW;
+    case KB_ACT_RETRY:
+        command(a, KB_COMMAND_RETRY, NULL);
+        return KB_DID_DRAW;
     case KB_ACT_PAUSE:
         command(a, KB_COMMAND_PAUSE, NULL);
         return KB_DID_DRAW;
@@ -212,15 +238,45 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
 
 static unsigned start_filter(struct kb_app *a)
 {
-    a->focus = KB_PANE_LOG;
+    focus_pane(a, KB_PANE_LOG);
     a->filtering = true;
+    return KB_DID_DRAW;
+}
+
+// From machine code or the lines of a source to the next thing worth a look.
+static unsigned next_hot(struct kb_app *a, int by)
+{
+    if (a->focus == KB_PANE_SASS)
+        kb_code_jump(a, by);
+    else if (a->focus != KB_PANE_SOURCE)
+        return focus_pane(a, KB_PANE_SOURCE);
+    else
+        kb_source_step(a, by);
+    return KB_DID_DRAW;
+}
+
+static unsigned look_at_code(struct kb_app *a, enum kb_action action)
+{
+    if (action == KB_ACT_RAW && a->focus == KB_PANE_WHY) {
+        a->raw_stalls = !a->raw_stalls;
+        return KB_DID_DRAW;
+    }
+    bool here = a->focus == KB_PANE_SASS;
+    focus_pane(a, KB_PANE_SASS);
+    if (action == KB_ACT_AGAINST)
+        a->against = (enum kb_against)((a->against + 1) % KB_AGAINSTS);
+    else if (action == KB_ACT_CODE && here)
+        a->code_kind = (enum kb_code_kind)((a->code_kind + 1) % KB_CODE_KINDS);
+    else if (action == KB_ACT_RAW)
+        a->sass.raw = !a->sass.raw;
+    a->sass.top = 0;
     return KB_DID_DRAW;
 }
 
 static unsigned act(struct kb_app *a, enum kb_action action, bool burst)
 {
     int page = a->page[a->focus] > 1 ? a->page[a->focus] - 1 : 1;
-    if (action >= KB_ACT_PANE_1 && action <= KB_ACT_PANE_6)
+    if (action >= KB_ACT_PANE_1 && action <= KB_ACT_PANE_9)
         return focus_pane(a, (int)action - KB_ACT_PANE_1);
     switch (action) {
     case KB_ACT_UP:
@@ -254,6 +310,14 @@ static unsigned act(struct kb_app *a, enum kb_action action, bool burst)
         return open_overlay(a, KB_OVERLAY_HELP);
     case KB_ACT_FILTER:
         return start_filter(a);
+    case KB_ACT_NEXT_HOT:
+        return next_hot(a, 1);
+    case KB_ACT_PREVIOUS_HOT:
+        return next_hot(a, -1);
+    case KB_ACT_AGAINST:
+    case KB_ACT_CODE:
+    case KB_ACT_RAW:
+        return look_at_code(a, action);
     case KB_ACT_THEME:
         return KB_DID_THEME | KB_DID_DRAW;
     case KB_ACT_REDRAW:

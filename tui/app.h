@@ -3,10 +3,12 @@
 #define KB_TUI_APP_H
 #include "loop/model.h"
 #include "tui/cell.h"
+#include "tui/code.h"
 #include "tui/keys.h"
 #include "tui/layout.h"
 #include "tui/line.h"
 #include "tui/verdict.h"
+#include "tui/view_sass.h"
 
 // What a key did.
 enum {
@@ -29,6 +31,10 @@ struct kb_driver {
     bool (*replay)(void *context, enum kb_action);
     // A line of a source as it is on disk, NULL while or if unknown; valid until the next call.
     const char *(*source_line)(void *context, const char *file, int line);
+    int (*source_line_count)(void *context, const char *file); // 0 while or if unknown
+    // Text or diff of a version, as far as it is at hand; what is not is on its way, or never comes: the reason says
+    // it. All pointers of the answer are valid until the next call.
+    void (*code)(void *context, const struct kb_code_request *, struct kb_code_answer *);
 };
 
 struct kb_app {
@@ -36,6 +42,7 @@ struct kb_app {
     struct kb_driver driver;
     bool ascii;
     enum kb_pane focus;
+    struct kb_places places;
     bool zoom;
     enum kb_overlay overlay;
     int overlay_top, overlay_cursor;
@@ -47,7 +54,15 @@ struct kb_app {
     int lines[KB_PANES]; // lines there were
     bool filtering;      // the filter is being typed
     char filter[96];
-    int64_t now_ms;          // session time, set before each draw and key
+    int64_t now_ms;  // session time, set before each draw and key
+    int source_line; // under the cursor of the source pane, 0: the hottest
+    bool raw_stalls; // names of the hardware instead of groups
+    enum kb_against against;
+    enum kb_code_kind code_kind;
+    struct kb_sass_view_state sass;
+    struct kb_code_cache code;
+    int code_width;          // of the machine code pane, when it was drawn
+    bool disk_stuck;         // said by the session, and not taken back
     char note[160];          // about the terminal; shown until a key comes
     const char *replay_text; // state of the replay for the footer; NULL: live
     int model_focus;         // last focus seen in the model

@@ -79,11 +79,16 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
     const struct kb_model_version *v = kb_app_version(a);
     const char *mode = kb_json_text(m->watch, "mode", "");
     bool polling = !strcmp(mode, "polling");
+    double others = kb_json_number(kb_model_timing(m, v, kb_app_pick_timed_case(a)), "others", 0);
     add_segment(s, 0, KB_STYLE_BAR_STRONG, kb_strdup(m->bench_name ? m->bench_name : "kbench"));
     if (m->paused)
         add_segment(s, 0, KB_STYLE_BAR_WARN, kb_strdup("PAUSED"));
     if (m->bench_error)
         add_segment(s, 1, KB_STYLE_BAR_WARN, kb_format("bench.json: %s", m->bench_error));
+    if (a->disk_stuck)
+        add_segment(s, 1, KB_STYLE_BAR_WARN, kb_strdup("DISK HANGS"));
+    if (others > 0)
+        add_segment(s, 2, KB_STYLE_BAR_WARN, kb_format("%.0f other%s on the GPU", others, others > 1 ? "s" : ""));
     if (m->case_count)
         add_segment(s, 4, KB_STYLE_BAR, kb_strdup(kb_app_case_label(a, kb_app_case(a))));
     add_segment(s, 3, KB_STYLE_BAR, device_text(a));
@@ -163,9 +168,20 @@ static void draw_verdict(const struct kb_app *a, const struct kb_canvas *c)
     kb_line_free(&l);
 }
 
+// What a frame would say behind the pane's name.
+static void draw_note(const struct kb_app *a, const struct kb_canvas *c, int x, const struct kb_view *view)
+{
+    struct kb_text note = {0};
+    if (view->note)
+        view->note(a, &note);
+    if (note.size && x + 8 < c->area.w)
+        kb_put_cut(c, x + 1, 0, c->area.w - x - 2, KB_STYLE_DIM, note.data);
+    kb_text_free(&note);
+}
+
 static void draw_tabs(const struct kb_app *a, const struct kb_canvas *c)
 {
-    bool narrow = c->area.w < 72;
+    bool narrow = c->area.w < 150;
     int x = 1;
     for (int i = 0; i < KB_PANES; i++) {
         bool here = i == (int)a->focus;
@@ -175,6 +191,7 @@ static void draw_tabs(const struct kb_app *a, const struct kb_canvas *c)
             x = kb_putf(c, x, 0, here ? KB_STYLE_PLAIN_BADGE : KB_STYLE_DIM, " %d %s ", i + 1,
                         kb_view_of((enum kb_pane)i)->name);
     }
+    draw_note(a, c, x, kb_view_of(a->focus));
 }
 
 // Scrolls so that the cursor's line is in sight.
@@ -211,13 +228,18 @@ static void draw_lines(struct kb_app *a, const struct kb_canvas *c, const struct
     kb_lines_free(&lines);
 }
 
-static void draw_title(const struct kb_app *a, const struct kb_canvas *c, const struct kb_view *view, enum kb_pane pane)
+static void draw_title(const struct kb_app *a, const struct kb_canvas *c, const struct kb_view *view, enum kb_pane pane,
+                       bool tabs)
 {
     struct kb_text note = {0};
     if (view->note)
         view->note(a, &note);
     int x = kb_putf(c, 2, 0, pane == a->focus ? KB_STYLE_FRAME_FOCUS : KB_STYLE_DIM, " %d ", (int)pane + 1);
     x = kb_putf(c, x, 0, KB_STYLE_TITLE, "%s ", view->name);
+    enum kb_pane mate = tabs ? kb_place_mate(pane) : KB_PANES;
+    if (mate < KB_PANES && c->area.w > 40) // who else has this place
+        x = kb_putf(c, x, 0, KB_STYLE_DIM, "%s %d %s ", kb_sign(KB_SIGN_VERTICAL, a->ascii), (int)mate + 1,
+                    kb_view_of(mate)->name);
     if (note.size) {
         x = kb_put_cut(c, x, 0, c->area.w - x - 3, KB_STYLE_DIM, note.data);
         kb_put(c, x, 0, KB_STYLE_DIM, " ");
@@ -231,10 +253,12 @@ static void draw_title(const struct kb_app *a, const struct kb_canvas *c, const 
     }
 }
 
-static void draw_pane(struct kb_app *a, struct kb_grid *g, enum kb_pane pane, struct kb_rect r, bool framed)
+static void draw_pane(struct kb_app *a, struct kb_grid *g, enum kb_pane pane, struct kb_rect r,
+                      enum kb_layout_kind kind)
 {
     const struct kb_view *view = kb_view_of(pane);
     struct kb_canvas c = {g, r}, inside = c;
+    bool framed = kind != KB_LAYOUT_SINGLE;
     if (framed) {
         if (r.w < 4 || r.h < 3)
             return;
@@ -247,7 +271,7 @@ static void draw_pane(struct kb_app *a, struct kb_grid *g, enum kb_pane pane, st
     else
         view->draw(a, &inside);
     if (framed)
-        draw_title(a, &c, view, pane);
+        draw_title(a, &c, view, pane, kind == KB_LAYOUT_COLUMNS);
 }
 
 static int draw_hints(const struct kb_app *a, const struct kb_canvas *c, int most)
@@ -327,7 +351,7 @@ void kb_app_draw(struct kb_app *a, struct kb_grid *g)
 {
     struct kb_layout l;
     struct kb_canvas whole = {g, {0, 0, g->columns, g->rows}};
-    kb_layout_make(g->columns, g->rows, a->focus, a->zoom, &l);
+    kb_layout_make(g->columns, g->rows, a->focus, &a->places, a->zoom, &l);
     if (l.kind == KB_LAYOUT_TINY) {
         draw_tiny(a, &whole);
         return;
@@ -339,7 +363,7 @@ void kb_app_draw(struct kb_app *a, struct kb_grid *g)
         draw_tabs(a, &(struct kb_canvas){g, l.tabs});
     for (int i = 0; i < KB_PANES; i++)
         if (l.panes[i].h && l.panes[i].w)
-            draw_pane(a, g, (enum kb_pane)i, l.panes[i], l.kind != KB_LAYOUT_SINGLE);
+            draw_pane(a, g, (enum kb_pane)i, l.panes[i], l.kind);
     draw_footer(a, &(struct kb_canvas){g, l.footer});
     if (a->overlay)
         kb_app_overlay(a, &whole);

@@ -52,7 +52,7 @@ static void figure(struct kb_lines *out, const char *name, const char *value, co
         kb_spanf(l, KB_STYLE_DIM, "  %s", about);
 }
 
-static void add_totals(const cJSON *event, struct kb_lines *out)
+void kb_facts_totals(const cJSON *event, struct kb_lines *out)
 {
     const cJSON *f = kb_json_get(event, "facts"), *bytes = kb_json_get(f, "bytes"), *kind;
     figure(out, "instructions", kb_show_count(kb_json_number(f, "instructions", NAN)).s, "of warps");
@@ -102,7 +102,7 @@ void kb_facts_lines(const struct kb_app *a, const cJSON *event, int width, struc
 {
     const cJSON *facts = kb_json_get(event, "facts"), *item;
     kb_facts_reports(a, event, width, out);
-    add_totals(event, out);
+    kb_facts_totals(event, out);
     kb_lines_add(out);
     struct kb_line *head = kb_lines_add(out);
     kb_span(head, KB_STYLE_DIM, " line");

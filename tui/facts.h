@@ -7,6 +7,7 @@
 double kb_sectors_per_request(const cJSON *event);
 // Out-of-bounds, races, divergent barriers: each with its place.
 void kb_facts_reports(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);
+void kb_facts_totals(const cJSON *event, struct kb_lines *out);
 // Totals, then the source lines that cost most.
 void kb_facts_lines(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);
 

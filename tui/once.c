@@ -57,6 +57,7 @@ void kb_session_options_from(const struct kb_options *o, struct kb_session_optio
                                        .defines = o->defines,
                                        .define_count = o->define_count,
                                        .no_history = o->no_history,
+                                       .no_profile = o->no_profile,
                                        .worker = o->worker};
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "loop/session.h"
 #include "tui/app.h"
+#include "tui/code_store.h"
 #include "tui/editor.h"
 #include "tui/input.h"
 #include "tui/once.h"
@@ -11,6 +12,7 @@
 #include "tui/signals.h"
 #include "tui/source_lines.h"
 #include "tui/terminal.h"
+#include "tui/view.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -31,6 +33,7 @@ struct screen {
     struct kb_session *session;
     struct kb_replay *replay;
     struct kb_source_lines *sources;
+    struct kb_code_store *code;
     sigset_t inside; // mask for ppoll
     int64_t start_us, drawn_us;
     bool stale; // the screen shows less than is known
@@ -45,6 +48,8 @@ static void on_event(void *context, const cJSON *event)
 {
     struct screen *s = context;
     kb_model_apply(&s->model, event);
+    if (s->code)
+        kb_code_store_event(s->code, event);
     if (s->sources && !strcmp(kb_json_text(event, "type", ""), "errors"))
         kb_source_lines_forget(s->sources);
     s->stale = true;
@@ -53,6 +58,8 @@ static void on_event(void *context, const cJSON *event)
 static void do_command(void *context, int what, const char *arg)
 {
     struct screen *s = context;
+    if (what == KB_COMMAND_RETRY && s->code)
+        kb_code_store_retry(s->code);
     if (s->session)
         kb_session_command(s->session, (enum kb_command)what, arg);
 }
@@ -69,6 +76,18 @@ static const char *source_line(void *context, const char *file, int line)
     return s->sources ? kb_source_line(s->sources, file, line) : NULL;
 }
 
+static int source_line_count(void *context, const char *file)
+{
+    struct screen *s = context;
+    return s->sources ? kb_source_line_count(s->sources, file) : 0;
+}
+
+static void code(void *context, const struct kb_code_request *request, struct kb_code_answer *answer)
+{
+    struct screen *s = context;
+    kb_code_store_get(s->code, request, answer);
+}
+
 static void draw(struct screen *s)
 {
     struct kb_grid grid;
@@ -83,6 +102,8 @@ static void draw(struct screen *s)
     kb_grid_free(&grid);
     s->stale = s->now = false;
     s->drawn_us = kb_now_us();
+    if (s->session && kb_code_store_ask(s->code, s->session))
+        s->stale = true;
 }
 
 // ms until the next frame may or must be drawn.
@@ -113,6 +134,10 @@ static char *place_to_edit(const struct screen *s, int *line)
     if (s->app.variant >= m->variant_count || !s->session)
         return NULL;
     const char *file = m->variants[s->app.variant].source;
+    if (s->app.focus == KB_PANE_SOURCE) {
+        *line = kb_source_cursor(&s->app);
+        return kb_format("%s/%s", kb_session_bench_dir(s->session), file);
+    }
     *line = (int)kb_json_int(cJSON_GetArrayItem(kb_json_get(v ? v->scan : NULL, "kernels"), 0), "line", 1);
     int first = v ? kb_first_error(v->errors) : -1;
     if (first >= 0) {
@@ -278,7 +303,7 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
         if (kb_replay_open(o->replay, &s->replay, e))
             return -1;
         kb_app_init(&s->app, kb_replay_model(s->replay), s->app.ascii);
-        s->app.driver = (struct kb_driver){s, NULL, do_replay, NULL};
+        s->app.driver = (struct kb_driver){.context = s, .replay = do_replay};
         return 0;
     }
     struct kb_session_options options;
@@ -286,7 +311,12 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
     options.on_event = on_event;
     options.context = s;
     kb_app_init(&s->app, &s->model, s->app.ascii);
-    s->app.driver = (struct kb_driver){s, do_command, NULL, source_line};
+    s->app.driver = (struct kb_driver){.context = s,
+                                       .command = do_command,
+                                       .source_line = source_line,
+                                       .source_line_count = source_line_count,
+                                       .code = code};
+    s->code = kb_code_store_new();
     s->start_us = kb_now_us();
     if (kb_session_new(&options, &s->session, e))
         return -1;
@@ -299,6 +329,7 @@ static void close_all(struct screen *s)
     kb_terminal_close(s->terminal); // first: the user has the shell back while workers end
     kb_session_free(s->session);
     kb_source_lines_free(s->sources);
+    kb_code_store_free(s->code);
     kb_replay_free(s->replay);
     kb_app_free(&s->app);
     kb_model_free(&s->model);

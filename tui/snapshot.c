@@ -83,7 +83,7 @@ int kb_snapshot_run(const struct kb_options *o)
         kb_app_init(&app, replay ? kb_replay_model(replay) : &model, ascii);
         app.now_ms = model.now_ms;
         if (replay)
-            app.driver = (struct kb_driver){replay, NULL, replay_acts, NULL};
+            app.driver = (struct kb_driver){.context = replay, .replay = replay_acts};
         code = print_frame(o, &app, replay, &e) ? -1 : code;
         kb_app_free(&app);
     }

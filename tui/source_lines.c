@@ -177,3 +177,15 @@ const char *kb_source_line(struct kb_source_lines *s, const char *file, int line
     pthread_mutex_unlock(&s->lock);
     return at ? s->line : NULL;
 }
+
+int kb_source_line_count(struct kb_source_lines *s, const char *file)
+{
+    int count = 0;
+    pthread_mutex_lock(&s->lock);
+    for (const char *at = find(s, file)->data; at && *at; count++) {
+        const char *end = strchr(at, '\n');
+        at = end ? end + 1 : NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}

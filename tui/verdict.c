@@ -26,6 +26,7 @@ static const struct {
     [KB_OUTCOME_FASTER] = {"FASTER", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
     [KB_OUTCOME_SLOWER] = {"SLOWER", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
     [KB_OUTCOME_SAME] = {"SAME", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
+    [KB_OUTCOME_SAME_CODE] = {"SAME CODE", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
     [KB_OUTCOME_UNSURE] = {"UNSURE", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
 };
 
@@ -97,8 +98,11 @@ static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_v
 
 static enum kb_outcome compared(const cJSON *versus)
 {
-    static const enum kb_outcome words[] = {KB_OUTCOME_FASTER, KB_OUTCOME_SLOWER, KB_OUTCOME_SAME, KB_OUTCOME_UNSURE};
+    static const enum kb_outcome words[] = {KB_OUTCOME_FASTER, KB_OUTCOME_SLOWER, KB_OUTCOME_SAME, KB_OUTCOME_UNSURE,
+                                            KB_OUTCOME_SAME_CODE};
     const char *verdict = kb_json_text(versus, "verdict", "");
+    if (kb_json_bool(versus, "same_code", false))
+        return KB_OUTCOME_SAME_CODE;
     for (size_t i = 0; i < KB_COUNT(words); i++)
         if (!strcmp(outcomes[words[i]].word, verdict))
             return words[i];

@@ -21,6 +21,7 @@ enum kb_outcome {
     KB_OUTCOME_SLOWER,
     KB_OUTCOME_SAME,
     KB_OUTCOME_UNSURE,
+    KB_OUTCOME_SAME_CODE, // the same machine code: whatever was measured is noise
     KB_OUTCOMES
 };
 

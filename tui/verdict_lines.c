@@ -3,6 +3,7 @@
 #include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/verdict.h"
+#include "tui/verdict_notes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ void kb_ladder_line(struct kb_line *l, const struct kb_subject *s, int width)
 {
     static const struct ladder_form forms[] = {
         {3, 16, true, true, true},    {2, 16, true, false, true},  {2, 16, false, false, true},
-        {1, 16, false, false, false}, {1, 4, false, false, false},
+        {1, 16, false, false, false}, {1, 4, false, false, false}, {1, 2, false, false, false},
+        {0, 1, false, false, false},
     };
     for (size_t i = 0; i < KB_COUNT(forms); i++) {
         kb_line_clear(l);
@@ -100,6 +102,12 @@ static void add_comparison(struct kb_line *l, const struct kb_subject *s, enum k
     kb_spanf(l, kb_outcome_style(o), "  %s", kb_show_change(ratio).s);
     if (!isnan(spread))
         kb_spanf(l, KB_STYLE_DIM, " ±%.1f%%", spread * 100);
+    double noise = kb_json_number(versus, "noise", NAN);
+    if (o == KB_OUTCOME_SAME_CODE)
+        kb_span(l, KB_STYLE_DIM, " is noise: the machine code is the same");
+    else if (!isnan(noise))
+        kb_spanf(l, KB_STYLE_DIM, " (noise ±%.1f%%)", noise * 100);
+    kb_note_cases(l, s);
 }
 
 static void add_rate(struct kb_line *l, const cJSON *timing)
@@ -213,9 +221,10 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
     add_rate(l, timing);
     add_error(l, s);
     add_resources(l, s);
+    if (!isnan(us) && s->version->cases[s->case_index].versus)
+        kb_note_classes(l, s, baseline_of(s));
     add_goal(l, s);
-    if (!isnan(kb_json_number(timing, "others", NAN)) && kb_json_number(timing, "others", 0) > 0)
-        kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", kb_json_number(timing, "others", 0));
+    kb_note_doubts(l, s);
 }
 
 static void add_compile_error(struct kb_line *l, const struct kb_subject *s)

@@ -18,7 +18,11 @@ struct kb_view {
     void (*move)(struct kb_app *, int by);
 };
 extern const struct kb_view kb_view_variants, kb_view_errors, kb_view_roofline, kb_view_history, kb_view_log,
-    kb_view_detail;
+    kb_view_detail, kb_view_why, kb_view_source, kb_view_code;
 const struct kb_view *kb_view_of(enum kb_pane);
+
+int kb_source_cursor(const struct kb_app *);  // the line under the source pane's cursor
+void kb_source_step(struct kb_app *, int by); // to a line that costs less (by > 0) or more
+void kb_code_jump(struct kb_app *, int by);   // the machine code pane: to the next change or kernel, or back
 
 #endif

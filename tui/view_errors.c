@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "tui/facts.h"
 #include "tui/format.h"
+#include "tui/verdict_notes.h"
 #include "tui/view.h"
 
 #include <math.h>
@@ -84,14 +85,35 @@ static void add_failed_rung(const struct kb_model_version *v, int width, struct 
     kb_lines_add(out);
 }
 
+// A state of its own beside right and wrong, and a bench that proves little.
+static void add_doubts(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    const char *differing = kb_differing_note(a->model, v), *weak = kb_weak_note(a->model, v);
+    if (differing) {
+        struct kb_line line = {.ascii = out->ascii};
+        kb_span(&line, KB_STYLE_WARN, "not reproducible: ");
+        kb_span(&line, KB_STYLE_TEXT, differing);
+        kb_lines_wrap(out, &line, width, 4, 0);
+        kb_line_free(&line);
+    }
+    if (weak) {
+        struct kb_line line = {.ascii = out->ascii};
+        kb_span(&line, KB_STYLE_WARN, "weak bench: ");
+        kb_span(&line, KB_STYLE_TEXT, weak);
+        kb_lines_wrap(out, &line, width, 4, 0);
+        kb_line_free(&line);
+    }
+}
+
 static const struct {
     const char *key, *head;
     int width;
     bool count; // a whole number
 } metrics_shown[] = {
-    {"max_abs", "max_abs", 10, false}, {"mismatches", "wrong", 11, true}, {"max_rel", "max_rel", 10, false},
-    {"max_ulp", "ULP", 8, true},       {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
-    {"psnr_db", "PSNR dB", 9, false},  {"mse", "MSE", 10, false},         {"scaled", "scaled", 10, false},
+    {"max_abs", "max_abs", 10, false},    {"mismatches", "wrong", 11, true}, {"max_rel", "max_rel", 10, false},
+    {"max_ulp", "ULP", 8, true},          {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
+    {"psnr_db", "PSNR dB", 9, false},     {"mse", "MSE", 10, false},         {"scaled", "scaled", 10, false},
+    {"differing", "differing", 11, true},
 };
 
 static int label_width(const struct kb_app *a, int width)
@@ -253,6 +275,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     }
     add_compiler(a, v, width, out);
     add_failed_rung(v, width, out);
+    add_doubts(a, v, width, out);
     if (!any_case(a, v)) {
         if (!out->count)
             kb_span(kb_lines_add(out), KB_STYLE_DIM, "nothing was compared yet");

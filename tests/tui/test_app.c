@@ -40,7 +40,7 @@ static int set_up(void **state)
     (void)state;
     kb_model_init(&model);
     kb_app_init(&app, &model, true);
-    app.driver = (struct kb_driver){NULL, on_command, NULL, NULL};
+    app.driver = (struct kb_driver){.command = on_command};
     commands[0] = 0;
     apply("{\"type\":\"session\",\"t_ms\":0,\"bench\":{\"name\":\"b\"},\"cases\":[{\"index\":0,\"label\":\"big\","
           "\"timed\":true},{\"index\":1,\"label\":\"odd\",\"timed\":false}],\"headline\":0,\"variants\":[{\"name\":"

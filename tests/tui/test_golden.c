@@ -37,7 +37,7 @@ static void set_up(struct stage *s, const char *file, int64_t t_ms)
     assert_int_equal(kb_replay_open(file, &s->replay, NULL), 0);
     kb_replay_seek(s->replay, t_ms);
     kb_app_init(&s->app, kb_replay_model(s->replay), false);
-    s->app.driver = (struct kb_driver){s->replay, NULL, act, NULL};
+    s->app.driver = (struct kb_driver){.context = s->replay, .replay = act};
 }
 
 static void tear_down(struct stage *s)
@@ -164,6 +164,25 @@ static void test_overlays(void **state)
     tear_down(&s);
 }
 
+// Beside each other: the overview and the page of code.
+static void test_pages(void **state)
+{
+    (void)state;
+    static const int wide[][2] = {{110, 34}, {120, 36}, {160, 45}, {200, 60}};
+    static const int keys[] = {'2', '6', '8', '9', 'd', '7'};
+    struct stage s;
+    struct kb_text frames = {0};
+    set_up(&s, RECORD, INT64_MAX);
+    for (size_t k = 0; k < KB_COUNT(keys); k++) {
+        kb_app_key(&s.app, keys[k], false);
+        for (size_t i = 0; i < KB_COUNT(wide); i++)
+            add_frame(&frames, &s, wide[i][0], wide[i][1], false);
+    }
+    compare("pages", &frames);
+    kb_text_free(&frames);
+    tear_down(&s);
+}
+
 // At any size, at any moment, in any pane: it draws, and every text fits.
 static void test_every_size(void **state)
 {
@@ -175,7 +194,7 @@ static void test_every_size(void **state)
         for (int columns = 1; columns <= 220; columns += columns < 50 ? 3 : 19)
             for (int rows = 1; rows <= 70; rows += rows < 14 ? 2 : 13) {
                 kb_text_clear(&frames);
-                kb_app_key(&s.app, "\t1z3?6v/c\033gG"[(columns + rows) % 13], false);
+                kb_app_key(&s.app, "\t1z3?6v/c\033gG789nNdmw"[(columns + rows) % 21], false);
                 add_frame(&frames, &s, columns, rows, columns % 2);
             }
         tear_down(&s);
@@ -186,6 +205,7 @@ static void test_every_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_moments),
-                                       cmocka_unit_test(test_overlays), cmocka_unit_test(test_every_size)};
+                                       cmocka_unit_test(test_overlays), cmocka_unit_test(test_pages),
+                                       cmocka_unit_test(test_every_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static char *expected(const char *file, int columns, int rows, bool ascii, const
     struct kb_error e = {0};
     assert_int_equal(kb_replay_open(file, &replay, &e), 0);
     kb_app_init(&app, kb_replay_model(replay), ascii);
-    app.driver = (struct kb_driver){replay, NULL, act, NULL};
+    app.driver = (struct kb_driver){.context = replay, .replay = act};
     struct kb_script script = {&app, replay, columns, rows, &out};
     assert_int_equal(kb_script_run(&script, script_text, &e), 0);
     kb_app_free(&app);

@@ -1,0 +1,162 @@
+#include "tui/verdict_notes.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "tui/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES_NAMED = 2, CLASSES_NAMED = 3, CLASSES = 256 };
+
+static void gap(struct kb_line *l)
+{
+    kb_span(l, KB_STYLE_TEXT, "   ");
+}
+
+static const char *case_name(const struct kb_model *m, int index)
+{
+    const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
+    const char *name = kb_json_text(item, "name", "");
+    return *name ? name : kb_json_text(item, "label", "?");
+}
+
+void kb_note_cases(struct kb_line *l, const struct kb_subject *s)
+{
+    const struct kb_model *m = s->model;
+    const char *own = kb_json_text(s->version->cases[s->case_index].versus, "verdict", NULL);
+    int alike = 0, others = 0, named = 0;
+    for (int i = 0; own && i < m->case_count; i++) {
+        const cJSON *versus = s->version->cases[i].versus;
+        const char *verdict = kb_json_text(versus, "verdict", NULL);
+        if (i == s->case_index || !verdict)
+            continue;
+        others++;
+        alike += !strcmp(verdict, own);
+        bool slower = !strcmp(verdict, "SLOWER");
+        if (!strcmp(verdict, own) || named++ >= CASES_NAMED)
+            continue;
+        gap(l);
+        kb_spanf(l, slower ? KB_STYLE_WARN : KB_STYLE_TEXT, "%s %s", case_name(m, i), verdict);
+        kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_change(kb_json_number(versus, "ratio", NAN)).s);
+    }
+    if (named > CASES_NAMED)
+        kb_spanf(l, KB_STYLE_DIM, ", %d more differ", named - CASES_NAMED);
+    if (others && alike == others)
+        kb_spanf(l, KB_STYLE_DIM, "   all %d cases", others + 1);
+}
+
+struct change {
+    const char *name;
+    double by;
+};
+
+static int add_classes(struct change *list, int count, const cJSON *sass, double sign)
+{
+    const cJSON *kernel, *item;
+    cJSON_ArrayForEach(kernel, kb_json_get(sass, "kernels"))
+    {
+        cJSON_ArrayForEach(item, kb_json_get(kernel, "by_class"))
+        {
+            int k = 0;
+            while (k < count && strcmp(list[k].name, item->string))
+                k++;
+            if (k == count && count < CLASSES)
+                list[count++] = (struct change){item->string, 0};
+            if (k < count)
+                list[k].by += sign * item->valuedouble;
+        }
+    }
+    return count;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = fabs(((const struct change *)a)->by), y = fabs(((const struct change *)b)->by);
+    return x < y ? 1 : x > y ? -1 : strcmp(((const struct change *)a)->name, ((const struct change *)b)->name);
+}
+
+void kb_note_classes(struct kb_line *l, const struct kb_subject *s, const struct kb_model_version *baseline)
+{
+    struct change list[CLASSES];
+    const cJSON *now = s->version->sass, *then = baseline ? baseline->sass : NULL;
+    if (!cJSON_GetArraySize(kb_json_get(now, "kernels")) || !cJSON_GetArraySize(kb_json_get(then, "kernels")))
+        return;
+    int count = add_classes(list, 0, now, 1);
+    count = add_classes(list, count, then, -1);
+    qsort(list, (size_t)count, sizeof *list, by_size);
+    for (int i = 0; i < count && i < CLASSES_NAMED && list[i].by != 0; i++) {
+        if (i)
+            kb_span(l, KB_STYLE_DIM, ", ");
+        else
+            gap(l);
+        kb_spanf(l, KB_STYLE_TEXT, "%s %+.0f", list[i].name, list[i].by);
+    }
+}
+
+static const char *holding(const char *reason, const char *words)
+{
+    return reason && strstr(reason, words) ? reason : NULL;
+}
+
+static const char *case_remark(const struct kb_model *m, const struct kb_model_version *v, const char *words)
+{
+    for (int i = 0; v && i < m->case_count; i++) {
+        const cJSON *events[] = {v->cases[i].verify, v->cases[i].run};
+        for (size_t k = 0; k < KB_COUNT(events); k++) {
+            const cJSON *output;
+            const char *found = holding(kb_json_text(events[k], "reason", NULL), words);
+            cJSON_ArrayForEach(output, kb_json_get(events[k], "outputs")) found =
+                found ? found : holding(kb_json_text(output, "reason", NULL), words);
+            if (found)
+                return found;
+        }
+    }
+    return NULL;
+}
+
+const char *kb_weak_note(const struct kb_model *m, const struct kb_model_version *v)
+{
+    return case_remark(m, v, "too weak");
+}
+
+const char *kb_differing_note(const struct kb_model *m, const struct kb_model_version *v)
+{
+    if (!v)
+        return NULL;
+    const char *found = holding(v->rungs[KB_RUNG_VERIFY].reason, "differ bitwise");
+    found = found ? found : holding(v->rungs[KB_RUNG_RUN].reason, "differ bitwise");
+    found = found ? found : case_remark(m, v, "differ bitwise");
+    for (int i = 0; !found && i < m->case_count; i++) {
+        const cJSON *metrics = kb_model_worst_metrics(v, i, NULL);
+        if (kb_json_number(metrics, "differing", 0) > 0)
+            found = "two runs on the same inputs differ bitwise";
+    }
+    return found;
+}
+
+static void add_clock(struct kb_line *l, const cJSON *timing)
+{
+    double clock = kb_json_number(timing, "clock_mhz", NAN);
+    if (kb_json_bool(timing, "throttled_kept", false)) {
+        kb_span(l, KB_STYLE_WARN, "   at throttled clocks");
+        if (!isnan(clock))
+            kb_spanf(l, KB_STYLE_WARN, ", %.0f MHz", clock);
+    }
+    if (kb_json_bool(kb_json_get(timing, "cold"), "drifting", false))
+        kb_span(l, KB_STYLE_WARN, "   drifting");
+}
+
+void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
+{
+    const struct kb_model_case *c = &s->version->cases[s->case_index];
+    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
+    double others = fmax(kb_json_number(timing, "others", 0), kb_json_number(c->versus, "others", 0));
+    add_clock(l, timing);
+    if (others > 0)
+        kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", others);
+    if (kb_differing_note(s->model, s->version))
+        kb_span(l, KB_STYLE_WARN, "   runs differ bitwise");
+    if (kb_weak_note(s->model, s->version))
+        kb_span(l, KB_STYLE_WARN, "   weak bench: see errors");
+}
