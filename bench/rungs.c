@@ -10,10 +10,13 @@ const struct kb_rung_info kb_rungs[KB_RUNGS] = {
     [KB_RUNG_RUN] = {"run", KB_WORKER_RUN, 20000, "poisoned outputs, guard zones, everything written"},
     [KB_RUNG_VERIFY] = {"verify", KB_WORKER_RUN, 60000, "every case against the reference in double precision"},
     [KB_RUNG_TIME] = {"time", KB_WORKER_RUN, 20000, "cold and warm, median with its interval"},
+    [KB_RUNG_SECTIONS] = {"sections", KB_WORKER_PROFILE, 10000, "where the time goes, and what it waits for"},
+    [KB_RUNG_COUNTERS] = {"counters", KB_WORKER_PROFILE, 20000, "bytes moved, operations, occupancy attained"},
+    [KB_RUNG_SASS] = {"sass", KB_WORKER_COMPILE, 70000, "machine code, live registers, what changed"},
 };
 
 static const char *const statuses[KB_STATUSES] = {"", "running", "pass", "fail", "skip", "na"};
-static const char *const roles[KB_WORKER_ROLES] = {"compile", "run"};
+static const char *const roles[KB_WORKER_ROLES] = {"compile", "run", "profile"};
 
 int kb_rung_parse(const char *name)
 {

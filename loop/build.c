@@ -21,6 +21,7 @@ void kb_blobs_free(struct kb_blobs *blobs)
 {
     free(blobs->ptx);
     free(blobs->cubin);
+    free(blobs->sass);
     *blobs = (struct kb_blobs){0};
 }
 
@@ -35,6 +36,7 @@ void kb_build_unref(struct kb_build *b)
     cJSON_Delete(b->errors);
     cJSON_Delete(b->results);
     free(b->failed_rung_reason);
+    free(b->samples);
     free(b->git);
     free(b->name);
     free(b);
@@ -134,7 +136,7 @@ static void skip_rest(struct kb_session *s, struct kb_build *b, enum kb_rung fro
 
 static int failed_rung(const struct kb_build *b)
 {
-    for (int i = 0; i < KB_RUNGS; i++)
+    for (int i = 0; i < KB_RUNG_LATE; i++)
         if (b->rungs[i] == KB_STATUS_FAIL)
             return i;
     return -1;
@@ -149,7 +151,7 @@ bool kb_build_passed(const struct kb_build *b)
 {
     if (!b->finished)
         return false;
-    for (int i = 0; i < KB_RUNGS; i++)
+    for (int i = 0; i < KB_RUNG_LATE; i++)
         if (b->rungs[i] != KB_STATUS_PASS && b->rungs[i] != KB_STATUS_NA)
             return false;
     return true;
@@ -204,6 +206,7 @@ static void finish(struct kb_session *s, struct kb_build *b)
     remember(s, b);
     kb_emit_build(s, b, event);
     kb_goal_check(s, b);
+    kb_late_begin(s, b);
     kb_records_update(s, b);
     kb_records_errors(s);
 }
@@ -230,7 +233,7 @@ void kb_build_rung_done(struct kb_session *s, struct kb_build *b, enum kb_rung r
         return;
     }
     b->next = (enum kb_rung)(rung + 1);
-    if (b->next == KB_RUNGS)
+    if ((int)b->next == KB_RUNG_LATE)
         verdict(s, b);
     else if (b->next >= KB_RUNG_CHECK)
         b->stage = KB_STAGE_LADDER;
@@ -241,7 +244,7 @@ void kb_build_rung_done(struct kb_session *s, struct kb_build *b, enum kb_rung r
 void kb_build_no_device(struct kb_session *s, struct kb_build *b)
 {
     const char *reason = kb_json_text(s->device, "reason", "there is no device");
-    for (int i = b->next; i < KB_RUNGS; i++)
+    for (int i = b->next; i < KB_RUNG_LATE; i++)
         kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_NA, NAN, reason);
     kb_build_settle(s, b);
     verdict(s, b);
@@ -305,7 +308,8 @@ void kb_build_start(struct kb_session *s, int index, struct kb_build *b)
     kb_build_unref(slot->current);
     slot->current = b;
     memcpy(b->contract, s->contract, sizeof b->contract);
-    b->started_us = kb_now_us();
+    b->started_us = s->last_save_us = kb_now_us();
+    kb_profile_yield(s);
     emit_state(s, b, "started");
     if (!b->resolved) {
         resolve_failed(s, b);
@@ -328,6 +332,8 @@ void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
     slot->current = b;
     b->dead = false;
     b->known = true;
+    s->last_save_us = kb_now_us();
+    kb_profile_yield(s);
     kb_shared_unref(b->source);
     b->source = slot->source->latest;
     b->source->refs++;
@@ -445,11 +451,14 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
     if (b->rungs[KB_RUNG_SCAN] == KB_STATUS_FAIL || s->compiler_absent)
         return;
     kb_run_drop(s, b, "runs again");
+    kb_profile_yield(s);
+    s->last_save_us = kb_now_us();
     bool compile = !b->compiled || !b->blobs.ptx_size;
     b->next = compile ? KB_RUNG_SCAN : b->rungs[KB_RUNG_CHECK] == KB_STATUS_PASS ? from : KB_RUNG_CHECK;
     b->stage = compile ? KB_STAGE_COMPILE : KB_STAGE_LADDER;
     for (int i = b->next; i < KB_RUNGS; i++)
         b->rungs[i] = KB_STATUS_NONE;
+    b->counted_bytes = false;
     drop_results(b, b->next);
     b->finished = b->settled_timing = false;
     b->started_us = kb_now_us();

@@ -251,22 +251,90 @@ static void add_results(const struct kb_model *m, cJSON *item, const struct kb_m
     const cJSON *errors = kb_json_get(v->errors, "errors");
     kb_json_set(item, "errors", cJSON_IsArray(errors) ? cJSON_Duplicate(errors, true) : cJSON_CreateArray());
     add_timing(item, v, headline);
+    cJSON *counted = kb_model_counted_roofline(m, v);
     if (roofline)
         kb_json_set(item, "roofline", roofline_of(roofline));
     else
         set_unknown(item, "roofline", not_timed(v));
+    if (counted)
+        kb_json_set(item, "roofline_counters", counted);
+    else
+        set_unknown(item, "roofline_counters", "no bytes were counted by the hardware");
     if (v->goal)
         kb_json_set_text(item, "goal", kb_json_text(v->goal, "text", ""));
     else
         set_unknown(item, "goal", "the bench has none, or it was not timed");
 }
 
-// What later rungs will collect; the keys are there already, so that readers need not guess.
-static void add_uncollected(cJSON *item)
+// The rungs behind the verdict
+
+static const char *late_reason(const struct kb_model_version *v, enum kb_rung rung)
 {
-    static const char *const keys[] = {"sections", "counters", "sass"};
-    for (size_t i = 0; i < KB_COUNT(keys); i++)
-        set_unknown(item, keys[i], "this build does not collect it");
+    const struct kb_rung_state *r = v ? &v->rungs[rung] : NULL;
+    return r && r->reason ? r->reason : "it was not collected";
+}
+
+static cJSON *sections_of(const cJSON *event)
+{
+    static const char *const keys[] = {"name", "file", "line", "end_line", "share", "us", "samples", "stalls"};
+    static const char *const counted[] = {"instructions", "bytes", "share_bytes"};
+    const char *kind = kb_json_text(event, "share_kind", kb_json_text(event, "attribution", "share of the samples"));
+    const cJSON *section;
+    cJSON *list = cJSON_CreateArray();
+    cJSON_ArrayForEach(section, kb_json_get(event, "sections"))
+    {
+        cJSON *item = cJSON_CreateObject();
+        copy_all(item, section, keys, KB_COUNT(keys), "no one place");
+        for (size_t i = 0; i < KB_COUNT(counted); i++)
+            if (kb_json_get(section, counted[i]))
+                copy_known(item, section, counted[i], "nothing was counted");
+        kb_json_set_text(item, "share_kind", kind);
+        kb_json_set_text(item, "source", kb_json_text(event, "source", "?"));
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+static cJSON *counters_of(const cJSON *event)
+{
+    static const char *const keys[] = {"source", "stage", "metrics"};
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, event, keys, KB_COUNT(keys), "not counted");
+    return item;
+}
+
+static cJSON *sass_of(const cJSON *event)
+{
+    cJSON *item = cJSON_CreateObject(), *classes = cJSON_CreateObject();
+    const cJSON *kernel, *class;
+    double instructions = 0;
+    cJSON_ArrayForEach(kernel, kb_json_get(event, "kernels"))
+    {
+        instructions += kb_json_number(kernel, "instructions", 0);
+        cJSON_ArrayForEach(class, kb_json_get(kernel, "by_class"))
+            kb_json_set_number(classes, class->string, kb_json_number(classes, class->string, 0) + class->valuedouble);
+    }
+    kb_json_set_number(item, "instructions", instructions);
+    kb_json_set(item, "by_class", classes);
+    copy_known(item, event, "kernels", "unknown");
+    copy_known(item, event, "same_code_as", "not compared");
+    return item;
+}
+
+static void add_late(cJSON *item, const struct kb_model_version *v)
+{
+    if (v && v->sections)
+        kb_json_set(item, "sections", sections_of(v->sections));
+    else
+        set_unknown(item, "sections", late_reason(v, KB_RUNG_SECTIONS));
+    if (v && v->counters)
+        kb_json_set(item, "counters", counters_of(v->counters));
+    else
+        set_unknown(item, "counters", late_reason(v, KB_RUNG_COUNTERS));
+    if (v && v->sass)
+        kb_json_set(item, "sass", sass_of(v->sass));
+    else
+        set_unknown(item, "sass", late_reason(v, KB_RUNG_SASS));
 }
 
 static cJSON *variant_of(const struct kb_model *m, int index)
@@ -277,7 +345,7 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     kb_json_set_text(item, "name", variant->name);
     kb_json_set_text(item, "source", variant->source);
     kb_json_set_text(item, "kernel", variant->kernel);
-    add_uncollected(item);
+    add_late(item, v);
     if (!v) {
         const char *why = variant->file_reason            ? variant->file_reason
                           : strcmp(variant->kind, "cuda") ? "this kind of variant is not built"

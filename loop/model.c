@@ -44,8 +44,9 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON_Delete(v->goal);
-    v->goal = NULL;
+    cJSON **late[] = {&v->goal, &v->sections, &v->counters, &v->sass};
+    for (size_t i = 0; i < KB_COUNT(late); i++)
+        keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
     v->impossible = false;
 }
@@ -121,7 +122,7 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal};
+    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal, &v->sections, &v->counters, &v->sass};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -277,7 +278,9 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
     if (!v || rung < 0 || status < 0)
         return;
     struct kb_rung_state *state = &v->rungs[rung];
-    if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
+    if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE) {
+        state->since_ms = m->now_ms;          // the verdict stands
+    } else if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
         for (int i = rung; i < KB_RUNGS; i++) {
             set_text(&v->rungs[i].reason, NULL);
             v->rungs[i] = (struct kb_rung_state){.ms = NAN};
@@ -315,6 +318,29 @@ static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
     v->impossible = kb_json_bool(kb_json_get(event, "roofline"), "impossible", false);
     v->cold_us = v->impossible ? NAN : kb_json_number(cold, "median_us", NAN);
     v->warm_us = kb_json_number(warm, "median_us", NAN);
+}
+
+static void merge(cJSON *to, const cJSON *from, const char *key)
+{
+    cJSON *whole = cJSON_GetObjectItemCaseSensitive(to, key);
+    const cJSON *item;
+    if (!cJSON_IsObject(whole))
+        whole = cJSON_AddObjectToObject(to, key);
+    cJSON_ArrayForEach(item, kb_json_get(from, key)) kb_json_set(whole, item->string, cJSON_Duplicate(item, true));
+}
+
+static void apply_counters(struct kb_model *m, const cJSON *event)
+{
+    struct kb_model_version *v = event_version(m, event);
+    if (!v)
+        return;
+    if (!v->counters || strcmp(kb_json_text(event, "stage", ""), "rest")) {
+        keep(&v->counters, event);
+        return;
+    }
+    merge(v->counters, event, "metrics");
+    merge(v->counters, event, "about");
+    kb_json_set_text(v->counters, "stage", "all");
 }
 
 static void apply_done(struct kb_model *m, const cJSON *event)
@@ -418,6 +444,8 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
                        : !strcmp(type, "errors")    ? &v->errors
                        : !strcmp(type, "resources") ? &v->resources
                        : !strcmp(type, "goal")      ? &v->goal
+                       : !strcmp(type, "sections")  ? &v->sections
+                       : !strcmp(type, "sass")      ? &v->sass
                                                     : NULL;
         if (slot)
             keep(slot, event);
@@ -449,6 +477,8 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_log(m, event);
     else if (!strcmp(type, "file"))
         apply_file(m, event);
+    else if (!strcmp(type, "counters"))
+        apply_counters(m, event);
     else
         apply_small(m, event, type);
     return 0;

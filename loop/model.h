@@ -11,7 +11,7 @@
 struct kb_rung_state {
     enum kb_status status;
     double ms;
-    char *reason; // NULL if none
+    char *reason;     // NULL if none
     int64_t since_ms; // session time when it began to run
 };
 struct kb_model_case { // latest of one case of one version; JSON of the last `case`, `timing`, `versus` event or NULL
@@ -21,13 +21,15 @@ struct kb_model_case { // latest of one case of one version; JSON of the last `c
     cJSON *facts;
 };
 struct kb_model_version {
-    int number;  // 0 while not final
+    int number; // 0 while not final
     char *key;
     enum kb_status status; // PASS, FAIL, RUNNING
     char *failed_rung;     // NULL if none
     struct kb_rung_state rungs[KB_RUNGS];
     cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
-    struct kb_model_case *cases;             // one a bench case
+    // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
+    cJSON *sections, *counters, *sass;
+    struct kb_model_case *cases; // one a bench case
     bool known, superseded;
     int64_t started_ms, done_ms; // session time; -1 if not yet
     double first_verdict_ms;     // from the save; NAN
@@ -50,23 +52,26 @@ enum {
     KB_MODEL_DETAILED = 48, // newest versions of a variant that keep their documents; older ones keep numbers
 };
 struct kb_model {
-    cJSON *session; // the last `session` or `bench` event; never NULL behind the first event
+    cJSON *session;                 // the last `session` or `bench` event; never NULL behind the first event
     char *bench_name, *bench_error; // error of a bench.json that was not accepted; NULL if fine
     int case_count, headline;
     struct kb_model_variant *variants;
     int variant_count;
-    int focus;  // index of the focused variant
+    int focus; // index of the focused variant
     bool paused;
     char *pin_variant; // baseline; NULL: none
     int pin_version;
     cJSON *device, *roofs, *watch;
     cJSON *libs[KB_WORKER_ROLES];
-    struct { char *state, *reason; int64_t pid; } workers[KB_WORKER_ROLES];
+    struct {
+        char *state, *reason;
+        int64_t pid;
+    } workers[KB_WORKER_ROLES];
     struct kb_log_line *log; // ring: oldest first from log_start
     int log_start, log_count;
-    int64_t log_dropped; // lines that fell out of the ring or were cut by a worker
+    int64_t log_dropped;                              // lines that fell out of the ring or were cut by a worker
     char *status_text, *status_level, *status_remedy; // last `status` event
-    int64_t now_ms; // time of the last event
+    int64_t now_ms;                                   // time of the last event
     bool ended;
     unsigned changes; // counts up with each event
 };
@@ -76,7 +81,7 @@ void kb_model_free(struct kb_model *);
 int kb_model_apply(struct kb_model *, const cJSON *event);
 
 const struct kb_log_line *kb_model_log(const struct kb_model *, int index); // 0 = oldest
-int kb_model_variant_index(const struct kb_model *, const char *name);       // -1 if unknown
+int kb_model_variant_index(const struct kb_model *, const char *name);      // -1 if unknown
 // The version shown for a variant: the newest that is not superseded; NULL if none.
 struct kb_model_version *kb_model_current(const struct kb_model *, int variant);
 struct kb_model_version *kb_model_version(const struct kb_model *, int variant, int number); // NULL if unknown
@@ -85,6 +90,10 @@ struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant
 const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
 // {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
 const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
+// The point of a version under the roofs from hardware counters: {flops, bytes, intensity, attained_flops,
+// attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
+// counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.
+cJSON *kb_model_counted_roofline(const struct kb_model *, const struct kb_model_version *);
 // The --once --json document (docs/once.schema.json); owned by the caller.
 cJSON *kb_model_document(const struct kb_model *);
 

@@ -34,8 +34,8 @@ struct kb_watched {
 };
 
 struct kb_blobs {
-    char *ptx, *cubin;
-    size_t ptx_size, cubin_size;
+    char *ptx, *cubin, *sass; // sass: the listing, NULL until it was made
+    size_t ptx_size, cubin_size, sass_size;
 };
 
 enum kb_build_stage {
@@ -64,8 +64,10 @@ struct kb_build {
     bool dead;           // superseded or cancelled: its frames are dropped
     bool finished;       // the `done` event was sent
     bool claiming, final, known;
-    bool stored; // its binaries are in the history
-    int version; // 0 until final
+    bool stored;                     // its binaries are in the history
+    bool sass_stored, counted_bytes; // the first stage of its counters is there
+    char *samples;                   // by instruction, JSON; NULL: none
+    int version;                     // 0 until final
     char *git;
     int worker_generation, prepared_generation; // of the run worker that has it loaded, and of its inputs; 0: none
     int64_t saved_us, started_us, verdict_us, rung_us, lookup_us;
@@ -137,6 +139,53 @@ struct kb_run_worker {
     int64_t retry_us;
 };
 
+enum kb_profile_request {
+    KB_PROFILE_NONE,
+    KB_PROFILE_PREPARE,
+    KB_PROFILE_CHECK,
+    KB_PROFILE_SECTIONS,
+    KB_PROFILE_BYTES, // counters, stage bytes
+    KB_PROFILE_REST,
+    KB_PROFILE_RELEASE,
+};
+struct kb_profile_worker { // started when it is first needed; works only while the run worker does not
+    struct kb_peer *peer;
+    bool ready, held, cancelled, retry;
+    char *absent;     // why there is none, NULL: there may be one
+    char *refused[2]; // of sections, counters: not asked again until a retry
+    char *prepare_error;
+    int generation, prepared;
+    enum kb_profile_request request;
+    int64_t job, rung_us;
+    struct kb_build *build;
+    char *loaded; // key of the version that it was given last
+    int failures;
+};
+enum kb_disasm_job {
+    KB_DISASM_NONE,
+    KB_DISASM_SASS, // a version's listing
+    KB_DISASM_SAME, // compared with that of the version before
+    KB_DISASM_LIST, // a listing that somebody asked for
+    KB_DISASM_DIFF,
+};
+struct kb_reading;
+struct kb_disasm_worker { // a compile worker of its own, so that no compile ever waits for a listing
+    struct kb_peer *peer;
+    bool ready;
+    char *absent;
+    enum kb_disasm_job kind;
+    int64_t job, rung_us;
+    struct kb_build *build, *other;
+    struct kb_reading *reading;
+    cJSON *summary; // of SASS, while SAME goes on; the document of DIFF
+    int failures;
+};
+struct kb_text_kept { // a listing that came from the history
+    char *variant, *text;
+    int version, kind;
+};
+enum { KB_TEXTS_KEPT = 8 };
+
 struct kb_asked {
     struct kb_build *build;
     int64_t token;
@@ -173,8 +222,14 @@ struct kb_session {
     char *compiler_reason;
     int compile_failures; // in a row, without a hello
     struct kb_run_worker run;
-    cJSON *device; // the `device` event; NULL: not known yet
-    char arch[16]; // what is compiled for; "": not known yet
+    struct kb_profile_worker profile;
+    struct kb_disasm_worker disasm;
+    struct kb_reading *readings; // in flight, oldest first
+    struct kb_text_kept texts[KB_TEXTS_KEPT];
+    int texts_next, last_reading;
+    int64_t last_save_us, late_us; // late_us: once: when only late rungs were left
+    cJSON *device;                 // the `device` event; NULL: not known yet
+    char arch[16];                 // what is compiled for; "": not known yet
     struct kb_gpu_lock lock;
     bool lock_waiting;
     bool had_device; // a run worker came up
@@ -279,6 +334,69 @@ int kb_against(struct kb_session *, struct kb_build *, struct kb_build *out[2]);
 void kb_pin(struct kb_session *, const char *arg);
 void kb_pin_update(struct kb_session *); // a wanted baseline became available
 
+// late.c: the rungs behind the verdict
+void kb_late_begin(struct kb_session *, struct kb_build *); // its verdict is known
+void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, const char *reason);
+void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
+bool kb_late_due(const struct kb_build *, enum kb_rung);
+bool kb_late_done(struct kb_session *); // once: nothing is left, or the time for it is over
+int kb_late_wait_ms(const struct kb_session *);
+void kb_late_retry(struct kb_session *);
+cJSON *kb_section_marks(const struct kb_build *); // [{file, line, end_line, name}] of its //kb: section lines
+void kb_late_event(struct kb_session *, struct kb_build *, const cJSON *head); // a frame of the profile worker
+char *kb_name_for_people(const struct kb_session *, const struct kb_build *, const char *file);
+
+// counted.c: sections and counters from what the CPU device counted
+void kb_counted(struct kb_session *, struct kb_build *);
+
+// profile.c: the profile lane
+extern struct kb_profile_times {
+    int counters_ms, others_ms, release_ms; // since the last save; other variants than the focused one; give back
+} kb_profile_times;                         // tests shorten them
+void kb_profile_step(struct kb_session *);
+void kb_profile_yield(struct kb_session *); // ends the request in flight: something more urgent came
+bool kb_profile_wants(struct kb_session *); // something is due now
+int kb_profile_wait_ms(const struct kb_session *);
+void kb_profile_restart(struct kb_session *, const char *why);
+void kb_profile_free(struct kb_session *);
+struct kb_peer *kb_profile_peer(const struct kb_session *);
+cJSON *kb_prepare_fields(struct kb_session *, cJSON *head, int sets, bool reference, struct kb_text *blob);
+void kb_check_fields(cJSON *head, struct kb_build *, struct kb_text *blob);
+bool kb_take_gpu(struct kb_session *); // the lock between instances
+bool kb_may_profile(const struct kb_session *);
+
+// disasm.c: listings by nvdisasm, comparisons
+void kb_disasm_step(struct kb_session *);
+int kb_disasm_wait_ms(const struct kb_session *);
+void kb_disasm_restart(struct kb_session *, const char *why);
+void kb_disasm_free(struct kb_session *);
+
+// listing.c: what the screen asked for
+enum kb_reading_state { KB_READING_GATHER, KB_READING_READY, KB_READING_WORK };
+struct kb_reading_side {
+    char *variant, *text, *cubin, *samples;
+    size_t text_size, cubin_size;
+    int version;
+    int64_t token; // of the history's answer; 0: none in flight
+    char *reason;  // why there is nothing
+};
+struct kb_reading {
+    struct kb_reading *next;
+    enum kb_reading_state state;
+    enum kb_listing kind;
+    bool diff, raw;
+    int id;
+    struct kb_reading_side sides[2]; // a listing: the first
+};
+bool kb_listing_answered(struct kb_session *, int64_t token, bool failed, const char *reason, const char *name,
+                         char **data, size_t *size);     // takes *data where it was asked for
+struct kb_reading *kb_listing_next(struct kb_session *); // one that needs a worker
+void kb_listing_listed(struct kb_session *, struct kb_reading *, const char *text, size_t size, const char *reason);
+void kb_listing_compared(struct kb_session *, struct kb_reading *, cJSON *document, const char *reason);
+void kb_listing_made(struct kb_session *, struct kb_build *); // its sass rung ended
+void kb_listing_free(struct kb_session *);
+void kb_emit_transient(struct kb_session *, cJSON *event); // not for the session file; takes event
+
 // records.c: the io thread's side: watching, history, session stream, errors.txt
 int kb_records_start(struct kb_session *, struct kb_error *);
 void kb_records_step(struct kb_session *);
@@ -288,7 +406,8 @@ void kb_records_watch(struct kb_session *, struct kb_watched *);
 void kb_records_unwatch(struct kb_session *, struct kb_watched *);
 void kb_records_find(struct kb_session *, struct kb_build *);
 void kb_records_claim(struct kb_session *, struct kb_build *);
-void kb_records_update(struct kb_session *, struct kb_build *); // what is known of it now
+void kb_records_update(struct kb_session *, struct kb_build *);                 // what is known of it now
+int64_t kb_records_load(struct kb_session *, const char *variant, int version); // 0: there is no history
 void kb_records_stream(struct kb_session *, const char *line);
 void kb_records_errors(struct kb_session *); // errors.txt of all variants
 bool kb_records_pending(const struct kb_session *);

@@ -97,6 +97,12 @@ void kb_records_find(struct kb_session *s, struct kb_build *b)
     ask(s, kb_io_find(s->io, b->name, b->key, wanted, KB_COUNT(wanted)), b);
 }
 
+int64_t kb_records_load(struct kb_session *s, const char *variant, int version)
+{
+    static const char *const wanted[] = {"source", "ptx", "cubin", "sass"};
+    return has_history(s) && s->io ? kb_io_load(s->io, variant, version, wanted, KB_COUNT(wanted)) : 0;
+}
+
 static cJSON *record_of(const struct kb_session *s, const struct kb_build *b)
 {
     cJSON *record = cJSON_CreateObject();
@@ -174,9 +180,12 @@ void kb_records_update(struct kb_session *s, struct kb_build *b)
 {
     if (!has_history(s) || !b->version)
         return;
-    struct kb_history_object objects[2];
+    struct kb_history_object objects[3];
     int n = b->stored ? 0 : binaries_of(b, objects);
     b->stored = b->stored || n;
+    if (b->blobs.sass_size && !b->sass_stored)
+        objects[n++] = (struct kb_history_object){"sass", b->blobs.sass, b->blobs.sass_size};
+    b->sass_stored = b->sass_stored || b->blobs.sass_size;
     ask(s, kb_io_update(s->io, b->name, b->version, results_of(s, b), objects, n), NULL);
 }
 
@@ -254,6 +263,18 @@ static void claimed(struct kb_session *s, struct kb_build *b, const struct kb_io
     kb_build_claimed(s, b, m->version, m->git, m->known);
 }
 
+// What somebody wants to look at: the parts first, then that this was all.
+static bool listing_loaded(struct kb_session *s, struct kb_io_message *m)
+{
+    bool failed = m->failed || m->version <= 0;
+    for (int i = 0; !failed && i < m->blob_count; i++)
+        if (!kb_listing_answered(s, m->token, false, NULL, m->blobs[i].name, &m->blobs[i].data, &m->blobs[i].size))
+            return false;
+    return kb_listing_answered(s, m->token, failed,
+                               m->failed ? kb_error_line(&m->error) : "the history has no such version", NULL, NULL,
+                               NULL);
+}
+
 static void take_message(struct kb_session *s, struct kb_io_message *m)
 {
     struct kb_build *b = NULL;
@@ -261,6 +282,8 @@ static void take_message(struct kb_session *s, struct kb_io_message *m)
         kb_sources_event(s, &m->event);
         return;
     }
+    if (m->kind == KB_IO_FOUND && listing_loaded(s, m))
+        return;
     if (!answered(s, m->token, &b) && m->kind != KB_IO_WRITTEN)
         return;
     if (m->kind == KB_IO_FOUND && b)

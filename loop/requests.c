@@ -69,32 +69,43 @@ static cJSON *data_files(struct kb_session *s, struct kb_text *blob)
     return list;
 }
 
-static void send_prepare(struct kb_session *s)
+cJSON *kb_prepare_fields(struct kb_session *s, cJSON *head, int sets, bool reference, struct kb_text *blob)
 {
-    cJSON *head = request(s, KB_REQUEST_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
-    struct kb_text blob = {0};
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
     kb_json_set(head, "bench", kb_bench_document(s));
     kb_json_set_text(head, "seed", seed);
-    kb_json_set_number(head, "sets", s->options.once ? 1 : 3);
+    kb_json_set_number(head, "sets", sets);
     kb_json_set(head, "reference",
-                s->programs[KB_PROGRAM_REFERENCE].ready ? program_of(s, KB_PROGRAM_REFERENCE, &blob)
-                                                        : cJSON_CreateNull());
-    kb_json_set(head, "builtin", program_of(s, KB_PROGRAM_BUILTIN, &blob));
-    kb_json_set(head, "files", data_files(s, &blob));
+                reference && s->programs[KB_PROGRAM_REFERENCE].ready ? program_of(s, KB_PROGRAM_REFERENCE, blob)
+                                                                     : cJSON_CreateNull());
+    kb_json_set(head, "builtin", program_of(s, KB_PROGRAM_BUILTIN, blob));
+    kb_json_set(head, "files", data_files(s, blob));
+    return head;
+}
+
+static void send_prepare(struct kb_session *s)
+{
+    cJSON *head = request(s, KB_REQUEST_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+    struct kb_text blob = {0};
+    kb_prepare_fields(s, head, s->options.once ? 1 : 3, true, &blob);
     kb_peer_send(s->run.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     s->run.preparing = s->bench_generation;
+}
+
+void kb_check_fields(cJSON *head, struct kb_build *b, struct kb_text *blob)
+{
+    kb_json_set(head, "variant", kb_variant_to_json(b->resolved));
+    kb_json_set(head, "kernels", cJSON_Duplicate(kb_json_get(b->compiled, "kernels"), true));
+    add_blobs(head, blob, &b->blobs);
 }
 
 static void send_check(struct kb_session *s, struct kb_build *b, enum kb_request kind)
 {
     cJSON *head = request(s, kind, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
     struct kb_text blob = {0};
-    kb_json_set(head, "variant", kb_variant_to_json(b->resolved));
-    kb_json_set(head, "kernels", cJSON_Duplicate(kb_json_get(b->compiled, "kernels"), true));
-    add_blobs(head, &blob, &b->blobs);
+    kb_check_fields(head, b, &blob);
     kb_peer_send(s->run.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
 }
@@ -211,7 +222,7 @@ static bool can_prepare(const struct kb_session *s)
     return true;
 }
 
-static bool take_lock(struct kb_session *s)
+bool kb_take_gpu(struct kb_session *s)
 {
     if (kb_gpu_lock_try(&s->lock)) {
         s->lock_waiting = false;
@@ -230,17 +241,24 @@ static void send_quiet_work(struct kb_session *s)
     if (forget_unused(s))
         return;
     bool gpu = !strcmp(kb_json_text(s->device, "kind", ""), "cuda");
-    if (gpu && !r->roofs_known && take_lock(s)) {
+    if (gpu && !r->roofs_known && kb_take_gpu(s)) {
         cJSON *head = request(s, KB_REQUEST_ROOFS, "roofs", NULL, kb_rungs[KB_RUNG_TIME].deadline_ms);
         kb_json_set_number(head, "budget_ms", ROOFS_MS);
         kb_peer_send(r->peer, head, NULL, 0);
-    } else if (!r->idle_done && !s->options.once && (!gpu || take_lock(s))) {
+    } else if (kb_profile_wants(s)) {
+        return; // sections first: they are looked at, the pool is not
+    } else if (!r->idle_done && !s->options.once && (!gpu || kb_take_gpu(s))) {
         kb_peer_send(r->peer, request(s, KB_REQUEST_IDLE, "idle", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms), NULL, 0);
     } else if (!r->spare && s->spare_safe && !s->options.once && r->request == KB_REQUEST_NONE) {
         r->spare = kb_run_spawn(s, NULL);
         if (r->spare)
             kb_peer_deadline(r->spare, 0);
     }
+}
+
+bool kb_may_profile(const struct kb_session *s)
+{
+    return s->spare_safe;
 }
 
 // A verdict that needs no device any more, e.g. since the worker's own device code is missing.
@@ -273,6 +291,11 @@ void kb_run_assign(struct kb_session *s)
     if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
         r->idle_job || kb_run_worker_dying(s))
         return;
+    if (s->profile.request != KB_PROFILE_NONE) { // it has the GPU, and gives it back at once
+        if (kb_next_to_run(s) || r->prepared != s->bench_generation)
+            kb_profile_yield(s);
+        return;
+    }
     struct kb_build *b = kb_next_to_run(s);
     if (b && decided_without_device(s, b)) {
         s->again = true;
@@ -281,7 +304,7 @@ void kb_run_assign(struct kb_session *s)
     bool prepare = r->prepared != s->bench_generation;
     if (prepare && !can_prepare(s))
         return;
-    if (prepare && take_lock(s))
+    if (prepare && kb_take_gpu(s))
         send_prepare(s);
     else if (prepare)
         return;
@@ -289,7 +312,7 @@ void kb_run_assign(struct kb_session *s)
         send_quiet_work(s); // a table without roofs would say less
     if (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE)
         return;
-    if (b && take_lock(s))
+    if (b && kb_take_gpu(s))
         serve(s, b);
     else if (!b && r->request == KB_REQUEST_NONE)
         send_quiet_work(s);

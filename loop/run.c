@@ -53,7 +53,8 @@ static void forget_worker(struct kb_session *s)
     r->ready = r->cancelled = r->poisoned = r->idle_done = false;
     r->prepared = 0;
     drop_loaded(r);
-    kb_gpu_lock_release(&s->lock);
+    if (s->profile.request == KB_PROFILE_NONE)
+        kb_gpu_lock_release(&s->lock);
 }
 
 static void device_event(struct kb_session *s, cJSON *device)

@@ -46,6 +46,15 @@ static void emit(struct kb_session *s, cJSON *event)
     s->again = true;
 }
 
+void kb_emit_transient(struct kb_session *s, cJSON *event)
+{
+    kb_json_set_number(event, "t_ms", floor((double)(kb_now_us() - s->start_us) / 1000.0));
+    if (s->options.on_event)
+        s->options.on_event(s->options.context, event);
+    cJSON_Delete(event);
+    s->again = true;
+}
+
 void kb_emit(struct kb_session *s, cJSON *event)
 {
     emit(s, event);
@@ -254,9 +263,12 @@ void kb_session_free(struct kb_session *s)
     s->options.on_event = NULL;
     kb_compile_free(s);
     kb_run_free(s);
+    kb_profile_free(s);
+    kb_disasm_free(s);
     for (int i = 0; i < s->dying_count; i++)
         kb_peer_free(s->dying[i].peer);
     kb_records_free(s);
+    kb_listing_free(s);
     kb_sources_free(s);
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
@@ -280,12 +292,14 @@ int kb_session_fds(struct kb_session *s, struct pollfd *fds, int capacity)
     int io = kb_records_fd(s);
     if (io >= 0 && n < capacity)
         fds[n++] = (struct pollfd){io, POLLIN, 0};
-    struct kb_peer *peers[KB_COMPILE_WORKERS + 2];
+    struct kb_peer *peers[KB_COMPILE_WORKERS + 4];
     int count = 0;
     for (int i = 0; i < KB_COMPILE_WORKERS; i++)
         peers[count++] = s->compilers[i].peer;
     peers[count++] = s->run.peer;
     peers[count++] = s->run.spare;
+    peers[count++] = s->profile.peer;
+    peers[count++] = s->disasm.peer;
     for (int i = 0; i < count; i++)
         if (peers[i])
             n += kb_peer_fds(peers[i], fds + n, capacity - n);
@@ -301,6 +315,7 @@ int kb_session_wait_ms(const struct kb_session *s)
     if (s->again)
         return 0;
     int wait = kb_sooner(kb_compile_wait_ms(s), kb_run_wait_ms(s));
+    wait = kb_sooner(kb_sooner(wait, kb_profile_wait_ms(s)), kb_sooner(kb_disasm_wait_ms(s), kb_late_wait_ms(s)));
     for (int i = 0; i < s->dying_count; i++)
         wait = kb_sooner(wait, kb_peer_wait_ms(s->dying[i].peer));
     return kb_sooner(wait, kb_records_wait_ms(s));
@@ -308,7 +323,7 @@ int kb_session_wait_ms(const struct kb_session *s)
 
 static void end_once(struct kb_session *s)
 {
-    if (!s->options.once || s->ending || !kb_all_done(s) || s->run.request != KB_REQUEST_NONE)
+    if (!s->options.once || s->ending || !kb_all_done(s) || s->run.request != KB_REQUEST_NONE || !kb_late_done(s))
         return;
     s->ending = true;
     cJSON *event = kb_event("end");
@@ -325,6 +340,8 @@ void kb_session_step(struct kb_session *s)
     step_all_dying(s);
     kb_compile_step(s);
     kb_run_step(s);
+    kb_profile_step(s);
+    kb_disasm_step(s);
     kb_pin_update(s);
     end_once(s);
     if (s->ending && !kb_records_pending(s))
@@ -369,8 +386,27 @@ static void focus(struct kb_session *s, const char *name)
 static void rerun(struct kb_session *s, const char *name)
 {
     int i = name ? kb_bench_find_variant(s->bench, name) : kb_focus_index(s);
-    if (i >= 0 && s->slots[i].current)
-        kb_build_rerun(s, s->slots[i].current, KB_RUNG_RUN);
+    if (i < 0 || !s->slots[i].current)
+        return;
+    for (int k = 0; k < 2; k++) { // what was refused before is asked again
+        free(s->profile.refused[k]);
+        s->profile.refused[k] = NULL;
+    }
+    s->profile.retry = true;
+    kb_build_rerun(s, s->slots[i].current, KB_RUNG_RUN);
+}
+
+static void retry(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    char **texts[] = {&p->absent, &p->refused[0], &p->refused[1], &p->prepare_error, &s->disasm.absent};
+    for (size_t i = 0; i < KB_COUNT(texts); i++) {
+        free(*texts[i]);
+        *texts[i] = NULL;
+    }
+    p->retry = true;
+    p->failures = s->disasm.failures = 0;
+    kb_late_retry(s);
 }
 
 static void pause_builds(struct kb_session *s)
@@ -410,6 +446,11 @@ void kb_session_command(struct kb_session *s, enum kb_command command, const cha
     case KB_COMMAND_RESTART:
         kb_compile_restart(s, "restarted by hand");
         kb_run_restart(s, "restarted by hand");
+        kb_profile_restart(s, "restarted by hand");
+        kb_disasm_restart(s, "restarted by hand");
+        break;
+    case KB_COMMAND_RETRY:
+        retry(s);
         break;
     }
     s->again = true;

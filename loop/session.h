@@ -10,19 +10,20 @@
 #include <stdbool.h>
 
 struct kb_session_options {
-    const char *bench_path; // folder, bench.json or .cu
-    const char *device;     // "auto", "cpu", "cuda[:N]"
-    const char *variant;    // focus; NULL: the first
-    const char *baseline;   // variant to pin; NULL: none
+    const char *bench_path;          // folder, bench.json or .cu
+    const char *device;              // "auto", "cpu", "cuda[:N]"
+    const char *variant;             // focus; NULL: the first
+    const char *baseline;            // variant to pin; NULL: none
     const char *arch, *like, *check; // NULL: by the device
-    uint64_t seed;          // 0: from the clock, printed
+    uint64_t seed;                   // 0: from the clock, printed
     const char *const *include_dirs;
     int include_dir_count;
     const char *const *defines; // "X=Y"; for all variants; they win over //kb: lines
     int define_count;
-    bool once;              // every variant once, then end
+    bool once; // every variant once, then end
     bool no_history;
-    const char *worker;     // path of kbench-worker; NULL: $KB_WORKER, else beside the program
+    bool no_profile;    // stop behind the verdict: no rungs sections, counters and sass
+    const char *worker; // path of kbench-worker; NULL: $KB_WORKER, else beside the program
     // Receives every event in order, also those made inside kb_session_new. The event belongs to the session.
     void (*on_event)(void *context, const cJSON *event);
     void *context;
@@ -32,10 +33,10 @@ int kb_session_new(const struct kb_session_options *, struct kb_session **, stru
 void kb_session_free(struct kb_session *); // ends workers (term, kill), writes what is pending
 
 int kb_session_fds(struct kb_session *, struct pollfd *fds, int capacity); // returns how many it wants watched
-int kb_session_wait_ms(const struct kb_session *);                          // until it wants a step anyway; -1: never
-void kb_session_step(struct kb_session *);                                  // does what is ready; never blocks
-bool kb_session_ended(const struct kb_session *); // once: everything was done
-int kb_session_exit_code(const struct kb_session *); // 0, 1 or 3 (DESIGN.md)
+int kb_session_wait_ms(const struct kb_session *);                         // until it wants a step anyway; -1: never
+void kb_session_step(struct kb_session *);                                 // does what is ready; never blocks
+bool kb_session_ended(const struct kb_session *);                          // once: everything was done
+int kb_session_exit_code(const struct kb_session *);                       // 0, 1 or 3 (DESIGN.md)
 
 enum kb_command {
     KB_COMMAND_FOCUS,   // arg: variant
@@ -44,9 +45,33 @@ enum kb_command {
     KB_COMMAND_PIN,     // arg: "variant" (its newest good version), "variant@n", or NULL: unpins
     KB_COMMAND_CANCEL,  // ends what is in flight
     KB_COMMAND_RESTART, // replaces all workers
+    KB_COMMAND_RETRY,   // asks again for sections, counters and sass where they were refused
 };
 void kb_session_command(struct kb_session *, enum kb_command, const char *arg);
 // Where errors.txt and the sources lie, for opening an editor; absolute, owned by the session.
 const char *kb_session_bench_dir(const struct kb_session *);
+
+// Listings and comparisons of any versions, also of earlier sessions. What is not in memory comes from the history or
+// is made by a worker; then an event says that it is there. Neither these events nor `diff` are written to the session
+// file.
+enum kb_listing {
+    KB_LISTING_SOURCE,
+    KB_LISTING_PTX,
+    KB_LISTING_SASS,    // of nvdisasm, with source lines and live registers
+    KB_LISTING_SAMPLES, // the blob of `sections` (docs/protocol.md): JSON, samples by instruction
+};
+const char *kb_listing_name(enum kb_listing); // "source", "ptx", "sass", "samples"
+// The text, valid until the next step, or NULL: then (unless it is asked for already) it is fetched, and the event
+// `listing` {variant, version, kind, ready, reason, remedy} follows; ready true: call again.
+const char *kb_session_listing(struct kb_session *, const char *variant, int version, enum kb_listing);
+struct kb_diff_request {
+    const char *a_variant, *b_variant;
+    int a_version, b_version;
+    enum kb_listing kind; // not SAMPLES
+    bool raw;             // sass: every instruction written differently, not only real changes
+};
+// Starts a comparison and returns its id (> 0). The answer is the event `diff` {id, a:{variant, version}, b:{...},
+// kind, raw, document or null, reason, remedy}; document: that of the request `diff` (docs/protocol.md).
+int kb_session_diff(struct kb_session *, const struct kb_diff_request *);
 
 #endif

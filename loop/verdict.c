@@ -96,7 +96,7 @@ void kb_build_resources(struct kb_session *s, struct kb_build *b)
 }
 
 // Names in errors become relative to the bench, so that an editor finds them from there.
-static char *name_for_people(const struct kb_session *s, const struct kb_build *b, const char *file)
+char *kb_name_for_people(const struct kb_session *s, const struct kb_build *b, const char *file)
 {
     if (!*file)
         return kb_strdup("");
@@ -117,7 +117,7 @@ void kb_build_errors(struct kb_session *s, struct kb_build *b, const cJSON *fram
     }
     cJSON_ArrayForEach(item, list)
     {
-        char *name = name_for_people(s, b, kb_json_text(item, "file", ""));
+        char *name = kb_name_for_people(s, b, kb_json_text(item, "file", ""));
         char *clean = kb_cleaned(name), *text = kb_cleaned(kb_json_text(item, "text", ""));
         kb_json_set_text(item, "file", clean);
         kb_json_set_text(item, "text", text);

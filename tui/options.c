@@ -28,6 +28,7 @@ static const char help[] =
     "  --seed N                     of the inputs; without it, from the clock\n"
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
+    "  --no-profile                 stop at the verdict: no sections, counters or machine code\n"
     "  --export FILE.svg            the roofline as a picture, after all variants ran once, or of --replay's end\n"
     "  --color auto|always|never, --ascii, --theme NAME\n"
     "  --help, --version\n"
@@ -58,6 +59,7 @@ enum option_id {
     ASCII,
     THEME,
     NO_HISTORY,
+    NO_PROFILE,
     EXPORT,
     WORKER,
     HELP,
@@ -76,6 +78,7 @@ static const struct option {
     {"--ascii", ASCII, false},    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
     {"--export", EXPORT, true},   {"--worker", WORKER, true},     {"--help", HELP, false},
     {"-h", HELP, false},          {"--version", VERSION, false},
+    {"--no-profile", NO_PROFILE, false},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -233,6 +236,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
         return 0;
     case NO_HISTORY:
         o->no_history = true;
+        return 0;
+    case NO_PROFILE:
+        o->no_profile = true;
         return 0;
     case EXPORT:
         o->export_path = value;

@@ -40,6 +40,7 @@ struct kb_options { // texts point into argv
     enum kb_color color;
     bool ascii;
     bool no_history;
+    bool no_profile;
     const char *worker; // path of kbench-worker; NULL: beside the program
 };
 // 0, or -1 with the error filled (the nearest option named); then the program ends with KB_EXIT_USAGE.

@@ -5,6 +5,8 @@
 //   check, run, verify = ok | fail | na | crash | hang | stubborn (ignores SIGTERM) | wait (until cancelled) | poison |
 //                        garbage | half | long | forge | hold:PATH
 //   time = microseconds, or one of the words above
+//   cubin = no (only PTX comes); sections, counters, sass = ok | na | refuse (na with a remedy) | crash | hang |
+//   wait | hold:PATH
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
 //   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_EXCLUSIVE (set: one context at
 //   a time) KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
@@ -236,11 +238,77 @@ static void compile(const struct kb_frame *f)
         kb_json_set_text(head, "arch", kb_json_text(f->head, "arch", ""));
         kb_json_set(head, "kernels", kernels(f->head));
         kb_json_set_number(head, "ptx_bytes", (double)size);
-        kb_json_set_number(head, "cubin_bytes", 0);
-        send_frame(head, text, size);
+        char *cubin = directive(text, "cubin");
+        bool none = !strcmp(cubin, "no");
+        struct kb_text both = {0};
+        kb_text_bytes(&both, text, size);
+        kb_text_bytes(&both, text, none ? 0 : size);
+        kb_json_set_number(head, "cubin_bytes", none ? 0 : (double)size);
+        send_frame(head, both.data, both.size);
+        kb_text_free(&both);
+        free(cubin);
         done(job, "pass", NULL, false);
     }
     free(word);
+}
+
+// Listings: the "cubin" is the source itself, and so is its listing.
+
+static void refuse(int64_t job)
+{
+    cJSON *head = kb_frame_head("done", job);
+    kb_json_set_text(head, "status", "na");
+    kb_json_set_text(head, "reason", "another profiler holds the hardware");
+    kb_json_set_text(head, "remedy", "end it, then retry");
+    kb_json_set_bool(head, "held", false);
+    send_frame(head, NULL, 0);
+}
+
+static void sass(const struct kb_frame *f)
+{
+    int64_t job = kb_frame_job(f);
+    const char *text = f->blob ? f->blob : "";
+    char *word = directive(text, "sass");
+    note("sass", word);
+    const char *status = obey(word, job);
+    if (status && !strcmp(status, "pass")) {
+        cJSON *head = kb_frame_head("sass", job), *list = cJSON_AddArrayToObject(head, "kernels");
+        cJSON *kernel = cJSON_CreateObject(), *classes = cJSON_AddObjectToObject(kernel, "by_class");
+        kb_json_set_text(kernel, "name", "k");
+        kb_json_set_number(kernel, "instructions", 12);
+        kb_json_set_number(classes, "FFMA", 8);
+        kb_json_set_number(classes, "LDG", 4);
+        kb_json_set_number(kernel, "live_registers_peak", 9);
+        cJSON_AddItemToArray(list, kernel);
+        kb_json_set_text(head, "tool", "nvdisasm");
+        send_frame(head, text, strlen(text));
+    }
+    if (status)
+        done(job, status, strcmp(status, "pass") ? "there is no nvdisasm" : NULL, false);
+    free(word);
+}
+
+static void diff(const struct kb_frame *f)
+{
+    int64_t job = kb_frame_job(f);
+    const cJSON *a = kb_json_get(f->head, "a"), *b = kb_json_get(f->head, "b");
+    size_t n = (size_t)kb_json_int(a, "text_bytes", kb_json_int(a, "cubin_bytes", 0));
+    size_t m = (size_t)kb_json_int(b, "text_bytes", kb_json_int(b, "cubin_bytes", 0));
+    size_t samples = (size_t)kb_json_int(a, "samples_bytes", 0);
+    note("diff", kb_json_text(f->head, "kind", "?"));
+    char *first = kb_strndup(f->blob, n), *second = kb_strndup(f->blob + n + samples, m);
+    char *x = directive(first, "code"), *y = directive(second, "code"); // two sources with the same word: the same code
+    cJSON *head = kb_frame_head("diff", job), *document = cJSON_CreateObject();
+    kb_json_set_bool(head, "real_change", strcmp(x, y) != 0);
+    kb_json_set_bool(document, "real_change", strcmp(x, y) != 0);
+    kb_json_set_number(document, "samples_bytes", (double)samples);
+    char *text = kb_json_line(document);
+    send_frame(head, text, strlen(text));
+    done(job, "pass", NULL, false);
+    cJSON_Delete(document);
+    char *all[] = {first, second, x, y, text};
+    for (size_t i = 0; i < KB_COUNT(all); i++)
+        free(all[i]);
 }
 
 // Running
@@ -390,6 +458,67 @@ static void run(const struct kb_frame *f)
     }
 }
 
+// Profiling
+
+static void sections_frame(int64_t job)
+{
+    static const char pcs[] = "{\"kernels\":[{\"name\":\"k\",\"pcs\":[[16,30,\"memory\"],[32,10,\"issuing\"]]}],"
+                              "\"pcs_left_out\":0}";
+    cJSON *head = kb_frame_head("sections", job), *list = cJSON_AddArrayToObject(head, "sections"),
+          *section = cJSON_CreateObject();
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "source", "cupti pc sampling");
+    kb_json_set_number(head, "samples", 40);
+    kb_json_set_text(section, "name", "load");
+    kb_json_set_text(section, "file", "/a.cu");
+    kb_json_set_number(section, "line", 4);
+    kb_json_set_number(section, "end_line", 9);
+    kb_json_set_number(section, "share", 0.75);
+    cJSON_AddItemToArray(list, section);
+    send_frame(head, pcs, sizeof pcs - 1);
+}
+
+static void counters_frame(int64_t job, const char *stage)
+{
+    bool bytes = !strcmp(stage, "bytes");
+    cJSON *head = kb_frame_head("counters", job), *metrics = cJSON_AddObjectToObject(head, "metrics");
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "stage", stage);
+    kb_json_set_text(head, "source", "cupti range profiler");
+    kb_json_set_number(metrics, bytes ? "dram_bytes" : "instructions", bytes ? 4096 : 77);
+    send_frame(head, NULL, 0);
+}
+
+static void profile(const struct kb_frame *f)
+{
+    const char *type = kb_frame_type(f), *key = kb_json_text(f->head, "version", "-");
+    int64_t job = kb_frame_job(f);
+    char *name =
+        !strcmp(type, "counters") ? kb_format("%s %s", kb_json_text(f->head, "stage", "?"), key) : kb_strdup(key);
+    note(type, name);
+    free(name);
+    if (!strcmp(type, "cancel"))
+        return;
+    if (!strcmp(type, "check"))
+        keep_program(f);
+    if (strcmp(type, "sections") && strcmp(type, "counters")) {
+        done(job, "pass", NULL, false);
+        return;
+    }
+    char *word = directive(text_of(key), type);
+    const char *status = obey(word, job);
+    if (!strcmp(word, "refuse")) {
+        refuse(job);
+    } else if (status) {
+        if (!strcmp(status, "pass") && !strcmp(type, "sections"))
+            sections_frame(job);
+        else if (!strcmp(status, "pass"))
+            counters_frame(job, kb_json_text(f->head, "stage", "?"));
+        done(job, status, strcmp(status, "pass") ? "it was told to" : NULL, false);
+    }
+    free(word);
+}
+
 // Beginning
 
 static cJSON *device(void)
@@ -461,7 +590,13 @@ int main(int argc, char **argv)
     while (next_frame(&f, -1) == 1) {
         if (!strcmp(kb_frame_type(&f), "quit"))
             return 0;
-        if (!strcmp(role, "compile"))
+        if (!strcmp(kb_frame_type(&f), "sass"))
+            sass(&f);
+        else if (!strcmp(kb_frame_type(&f), "diff"))
+            diff(&f);
+        else if (!strcmp(role, "profile"))
+            profile(&f);
+        else if (!strcmp(role, "compile"))
             compile(&f);
         else
             run(&f);

@@ -1,0 +1,344 @@
+// Listings and comparisons: a compile worker of its own, started when the first is due, so that no compile ever waits
+// for a listing and no listing is lost to a save.
+#include "loop/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELLO_MS = 30000, MOST_FAILURES = 3 };
+
+static void set(char **slot, const char *value)
+{
+    char *copy = kb_strdup(value);
+    free(*slot);
+    *slot = copy;
+}
+
+static void release(struct kb_disasm_worker *d)
+{
+    kb_build_unref(d->build);
+    kb_build_unref(d->other);
+    cJSON_Delete(d->summary);
+    d->build = d->other = NULL;
+    d->summary = NULL;
+    d->reading = NULL;
+    d->kind = KB_DISASM_NONE;
+    d->job = 0;
+    if (d->peer)
+        kb_peer_deadline(d->peer, 0);
+}
+
+// Answers
+
+static void emit_sass(struct kb_session *s, struct kb_build *b, const cJSON *summary, const struct kb_build *same,
+                      const char *why)
+{
+    static const char *const keys[] = {"tool",  "tool_version", "kernels", "kernels_reason", "kernels_left_out",
+                                       "lines", "arch"};
+    cJSON *event = kb_build_event(b, "sass");
+    for (size_t i = 0; i < KB_COUNT(keys); i++)
+        if (kb_json_get(summary, keys[i]))
+            kb_json_set(event, keys[i], cJSON_Duplicate(kb_json_get(summary, keys[i]), true));
+    kb_json_measured(event, "same_code_as", same ? same->version : NAN, same ? NULL : why);
+    kb_json_set_text(event, "reason", kb_json_text(summary, "incomplete", NULL));
+    kb_emit_build(s, b, event);
+}
+
+static struct kb_build *version_before(struct kb_session *s, const struct kb_build *b)
+{
+    struct kb_slot *slot = &s->slots[b->variant];
+    struct kb_build *before = slot->good == b ? slot->previous : slot->good;
+    return before && before != b && before->blobs.sass_size && before->version ? before : NULL;
+}
+
+static void end_of_sass(struct kb_session *s, enum kb_status status, const char *reason, const struct kb_build *same,
+                        const char *why)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    struct kb_build *b = kb_build_ref(d->build);
+    if (!b->dead && status == KB_STATUS_PASS && d->summary)
+        emit_sass(s, b, d->summary, same, why);
+    release(d);
+    kb_late_end(s, b, KB_RUNG_SASS, status, reason);
+    kb_listing_made(s, b);
+    kb_build_unref(b);
+}
+
+static void send_same(struct kb_session *s, struct kb_build *before)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    const struct kb_blobs *a = &before->blobs, *b = &d->build->blobs;
+    cJSON *head, *item;
+    struct kb_text blob = {0};
+    d->kind = KB_DISASM_SAME;
+    d->other = kb_build_ref(before);
+    d->job = ++s->next_job;
+    head = kb_frame_head("diff", d->job);
+    item = cJSON_AddObjectToObject(head, "a");
+    kb_json_set_number(item, "text_bytes", (double)a->sass_size);
+    item = cJSON_AddObjectToObject(head, "b");
+    kb_json_set_number(item, "text_bytes", (double)b->sass_size);
+    kb_text_bytes(&blob, a->sass, a->sass_size);
+    kb_text_bytes(&blob, b->sass, b->sass_size);
+    kb_json_set_text(head, "kind", "sass");
+    kb_json_set_number(head, "context", 0);
+    kb_peer_send(d->peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+}
+
+static void listed(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    if (d->kind == KB_DISASM_LIST && d->reading) {
+        kb_listing_listed(s, d->reading, frame->blob ? frame->blob : "", frame->blob_size,
+                          kb_json_text(frame->head, "unreadable", NULL));
+        d->reading = NULL;
+        return;
+    }
+    if (d->kind != KB_DISASM_SASS)
+        return;
+    cJSON_Delete(d->summary);
+    d->summary = cJSON_Duplicate(frame->head, true);
+    free(d->build->blobs.sass);
+    d->build->blobs.sass = kb_strndup(frame->blob ? frame->blob : "", frame->blob_size);
+    d->build->blobs.sass_size = frame->blob_size;
+    d->build->sass_stored = false;
+}
+
+static void compared(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    if (d->kind == KB_DISASM_DIFF && d->reading) {
+        cJSON *document = cJSON_ParseWithLength(frame->blob ? frame->blob : "", frame->blob_size);
+        kb_listing_compared(s, d->reading, document, document ? NULL : "the comparison could not be read");
+        d->reading = NULL;
+    } else if (d->kind == KB_DISASM_SAME) {
+        const cJSON *real = kb_json_get(frame->head, "real_change");
+        kb_json_set(d->summary, "same", cJSON_CreateBool(cJSON_IsFalse(real)));
+    }
+}
+
+// The job is over: status of its `done`, or NA where the worker died.
+static void end_of_job(struct kb_session *s, enum kb_status status, const char *reason)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    s->again = true;
+    if (d->kind == KB_DISASM_SASS) {
+        struct kb_build *before = status == KB_STATUS_PASS && !d->build->dead ? version_before(s, d->build) : NULL;
+        if (before && d->peer && d->build->blobs.sass_size)
+            send_same(s, before);
+        else
+            end_of_sass(s, status, reason, NULL, "there is no listing of the version before");
+    } else if (d->kind == KB_DISASM_SAME) {
+        bool same = status == KB_STATUS_PASS && kb_json_bool(d->summary, "same", false);
+        char *why = status == KB_STATUS_PASS ? kb_format("it differs from v%d", d->other->version) : kb_strdup(reason);
+        end_of_sass(s, KB_STATUS_PASS, NULL, same ? d->other : NULL, why ? why : "they could not be compared");
+        free(why);
+    } else {
+        if (d->reading && d->kind == KB_DISASM_LIST)
+            kb_listing_listed(s, d->reading, NULL, 0, reason ? reason : "no listing came");
+        else if (d->reading)
+            kb_listing_compared(s, d->reading, NULL, reason ? reason : "no comparison came");
+        d->reading = NULL;
+        release(d);
+    }
+}
+
+static void absent(struct kb_session *s, const char *reason)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    set(&d->absent, reason);
+}
+
+static void take_frame(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    const char *type = kb_frame_type(frame);
+    if (!strcmp(type, "hello")) {
+        const cJSON *failed = kb_json_get(frame->head, "failed");
+        kb_peer_deadline(d->peer, 0);
+        d->ready = !cJSON_IsObject(failed);
+        d->failures = d->ready ? 0 : d->failures;
+        if (!d->ready)
+            absent(s, kb_json_text(failed, "what", "its worker failed"));
+    } else if (!d->job || kb_frame_job(frame) != d->job) {
+        return;
+    } else if (!strcmp(type, "sass")) {
+        listed(s, frame);
+    } else if (!strcmp(type, "diff")) {
+        compared(s, frame);
+    } else if (!strcmp(type, "done")) {
+        const char *text = kb_json_text(frame->head, "reason", NULL);
+        char *reason = text ? kb_cleaned(text) : NULL;
+        bool pass = !strcmp(kb_json_text(frame->head, "status", ""), "pass");
+        end_of_job(s, pass ? KB_STATUS_PASS : KB_STATUS_NA, reason);
+        free(reason);
+    }
+}
+
+static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    bool was_ready = d->ready;
+    kb_peer_free(d->peer);
+    d->peer = NULL;
+    d->ready = false;
+    if (d->kind != KB_DISASM_NONE)
+        end_of_job(s, KB_STATUS_NA, event->text);
+    if (!was_ready && !d->absent && ++d->failures >= MOST_FAILURES)
+        absent(s, event->text);
+}
+
+// Requests
+
+static struct kb_build *next(const struct kb_session *s)
+{
+    int focus = kb_focus_index(s);
+    if (s->options.no_profile)
+        return NULL;
+    if (focus >= 0 && kb_late_due(s->slots[focus].current, KB_RUNG_SASS))
+        return s->slots[focus].current;
+    for (int i = 0; i < s->slot_count; i++)
+        if (kb_late_due(s->slots[i].current, KB_RUNG_SASS))
+            return s->slots[i].current;
+    return NULL;
+}
+
+static void send_sass(struct kb_session *s, const char *cubin, size_t size)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    d->job = ++s->next_job;
+    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
+    kb_peer_send(d->peer, kb_frame_head("sass", d->job), cubin, size);
+}
+
+static void add_side(cJSON *head, const char *name, const struct kb_reading_side *side, struct kb_text *blob)
+{
+    cJSON *item = cJSON_AddObjectToObject(head, name);
+    size_t samples = side->samples ? strlen(side->samples) : 0;
+    bool text = side->text != NULL;
+    kb_json_set_number(item, text ? "text_bytes" : "cubin_bytes", (double)(text ? side->text_size : side->cubin_size));
+    kb_json_set_number(item, "samples_bytes", (double)samples);
+    kb_text_bytes(blob, text ? side->text : side->cubin, text ? side->text_size : side->cubin_size);
+    kb_text_bytes(blob, side->samples, samples);
+}
+
+static void send_reading(struct kb_session *s, struct kb_reading *r)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    d->reading = r;
+    if (!r->diff) {
+        d->kind = KB_DISASM_LIST;
+        send_sass(s, r->sides[0].cubin, r->sides[0].cubin_size);
+        return;
+    }
+    struct kb_text blob = {0};
+    d->kind = KB_DISASM_DIFF;
+    d->job = ++s->next_job;
+    cJSON *head = kb_frame_head("diff", d->job);
+    add_side(head, "a", &r->sides[0], &blob);
+    add_side(head, "b", &r->sides[1], &blob);
+    kb_json_set_text(head, "kind", r->kind == KB_LISTING_SASS ? "sass" : "text");
+    kb_json_set_bool(head, "raw", r->raw);
+    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
+    kb_peer_send(d->peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+}
+
+static void start_worker(struct kb_session *s)
+{
+    struct kb_error error = {0};
+    char *argv[] = {s->worker_path, "compile", NULL};
+    s->disasm.peer = kb_peer_start(argv, &error);
+    if (s->disasm.peer)
+        kb_peer_deadline(s->disasm.peer, HELLO_MS);
+    else
+        absent(s, kb_error_line(&error));
+}
+
+// What is wanted cannot be had: each is told so.
+static void refuse(struct kb_session *s)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    struct kb_build *b;
+    struct kb_reading *r;
+    while ((b = next(s)))
+        kb_late_na(s, b, KB_RUNG_SASS, d->absent);
+    while ((r = kb_listing_next(s)) && r->diff)
+        kb_listing_compared(s, r, NULL, d->absent);
+    if (r)
+        kb_listing_listed(s, r, NULL, 0, d->absent);
+}
+
+static void assign(struct kb_session *s)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    struct kb_reading *r = d->kind == KB_DISASM_NONE ? kb_listing_next(s) : NULL;
+    struct kb_build *b = r || d->kind != KB_DISASM_NONE ? NULL : next(s);
+    if ((!r && !b) || s->ending)
+        return;
+    if (d->absent) {
+        refuse(s);
+        return;
+    }
+    if (!d->peer)
+        start_worker(s);
+    if (!d->peer || !d->ready || kb_peer_ending(d->peer))
+        return;
+    if (r) {
+        r->state = KB_READING_WORK;
+        send_reading(s, r);
+        return;
+    }
+    d->kind = KB_DISASM_SASS;
+    d->build = kb_build_ref(b);
+    b->rung_us = kb_now_us();
+    kb_build_rung(s, b, KB_RUNG_SASS, KB_STATUS_RUNNING, NAN, NULL);
+    send_sass(s, b->blobs.cubin, b->blobs.cubin_size);
+}
+
+void kb_disasm_step(struct kb_session *s)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    struct kb_peer_event event;
+    if (d->peer)
+        kb_peer_step(d->peer);
+    while (d->peer && kb_peer_next(d->peer, &event)) {
+        if (event.kind == KB_PEER_FRAME)
+            take_frame(s, &event.frame);
+        else if (event.kind == KB_PEER_LINE)
+            kb_emit_log(s, "compile", NULL, event.text, event.dropped);
+        else
+            worker_ended(s, &event);
+        kb_peer_event_free(&event);
+    }
+    assign(s);
+}
+
+int kb_disasm_wait_ms(const struct kb_session *s)
+{
+    return s->disasm.peer ? kb_peer_wait_ms(s->disasm.peer) : -1;
+}
+
+void kb_disasm_restart(struct kb_session *s, const char *why)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    if (d->peer)
+        kb_retire(s, d->peer, KB_WORKER_COMPILE, why, true);
+    d->peer = NULL;
+    d->ready = false;
+    d->failures = 0;
+    set(&d->absent, NULL);
+    if (d->kind != KB_DISASM_NONE)
+        end_of_job(s, KB_STATUS_NA, why);
+}
+
+void kb_disasm_free(struct kb_session *s)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    kb_peer_free(d->peer);
+    d->peer = NULL;
+    release(d);
+    free(d->absent);
+}

@@ -1,0 +1,162 @@
+// The rungs behind the verdict: who owes what, and how each ends. None of them fails a version.
+#include "loop/parts.h"
+
+#include "base/file.h"
+#include "bench/source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SECTIONS = 24, ONCE_MS = 5000 };
+
+bool kb_late_due(const struct kb_build *b, enum kb_rung rung)
+{
+    return b && !b->dead && b->finished && b->stage == KB_STAGE_DONE && b->rungs[rung] == KB_STATUS_NONE;
+}
+
+void kb_late_na(struct kb_session *s, struct kb_build *b, enum kb_rung rung, const char *reason)
+{
+    if (b->rungs[rung] <= KB_STATUS_RUNNING)
+        kb_build_rung(s, b, rung, KB_STATUS_NA, NAN, reason);
+}
+
+void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, enum kb_status status, const char *reason)
+{
+    if (b->dead)
+        return;
+    if (status == KB_STATUS_SKIP) { // a newer save went first; it is due again if this content comes back
+        kb_build_rung(s, b, rung, KB_STATUS_SKIP, NAN, reason);
+        b->rungs[rung] = KB_STATUS_NONE;
+        return;
+    }
+    kb_build_rung(s, b, rung, status == KB_STATUS_PASS ? status : KB_STATUS_NA,
+                  (double)(kb_now_us() - b->rung_us) / 1000.0, reason);
+    kb_records_update(s, b);
+}
+
+void kb_late_begin(struct kb_session *s, struct kb_build *b)
+{
+    const char *device = kb_no_device(s) ? kb_json_text(s->device, "reason", "there is no device") : NULL;
+    if (kb_build_failed(b) || b->rungs[KB_RUNG_SASS] > KB_STATUS_RUNNING)
+        return;
+    for (int rung = KB_RUNG_LATE; s->options.no_profile && rung < KB_RUNGS; rung++)
+        kb_late_na(s, b, (enum kb_rung)rung, "left out by --no-profile");
+    for (int rung = KB_RUNG_SECTIONS; device && rung <= KB_RUNG_COUNTERS; rung++)
+        kb_late_na(s, b, (enum kb_rung)rung, device);
+    if (!s->options.no_profile && !device && kb_on_cpu(s))
+        kb_counted(s, b);
+    if (!b->blobs.cubin_size)
+        kb_late_na(s, b, KB_RUNG_SASS, "there is no cubin: only PTX was made");
+}
+
+void kb_late_retry(struct kb_session *s)
+{
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (!b || b->dead || !kb_build_passed(b))
+            continue;
+        for (int rung = KB_RUNG_LATE; rung < KB_RUNGS; rung++)
+            if (b->rungs[rung] == KB_STATUS_NA)
+                b->rungs[rung] = KB_STATUS_NONE;
+        kb_late_begin(s, b);
+    }
+}
+
+// What is still owed by the newest content of each variant.
+static bool is_owed(const struct kb_build *b)
+{
+    bool owed = false;
+    for (int rung = KB_RUNG_LATE; b && !b->dead && kb_build_passed(b) && rung < KB_RUNGS; rung++)
+        owed = owed || b->rungs[rung] <= KB_STATUS_RUNNING;
+    return owed;
+}
+
+bool kb_late_done(struct kb_session *s)
+{
+    bool done = true;
+    for (int i = 0; i < s->slot_count; i++)
+        done = done && !is_owed(s->slots[i].current);
+    if (done)
+        return true;
+    s->late_us = s->late_us ? s->late_us : kb_now_us();
+    if (kb_now_us() - s->late_us < (int64_t)s->slot_count * ONCE_MS * 1000)
+        return false;
+    for (int i = 0; i < s->slot_count; i++)
+        for (int rung = KB_RUNG_LATE; is_owed(s->slots[i].current) && rung < KB_RUNGS; rung++)
+            kb_late_na(s, s->slots[i].current, (enum kb_rung)rung, "it was not done within 5 s a variant");
+    return true;
+}
+
+int kb_late_wait_ms(const struct kb_session *s)
+{
+    int64_t left = s->late_us ? s->late_us + (int64_t)s->slot_count * ONCE_MS * 1000 - kb_now_us() : 0;
+    return !s->late_us ? -1 : left > 0 ? (int)(left / 1000) + 1 : 0;
+}
+
+// Sections
+
+static int end_of_section(const struct kb_source *source, int index)
+{
+    const struct kb_directive *d = &source->directives[index];
+    int end = d->line;
+    for (int i = 0; i < source->kernel_count; i++)
+        if (source->kernels[i].line <= d->line && source->kernels[i].end_line >= d->line)
+            end = source->kernels[i].end_line;
+    for (int i = 0; i < source->directive_count; i++) {
+        const struct kb_directive *o = &source->directives[i];
+        if (o->kind == KB_DIRECTIVE_SECTION && o->line > d->line && o->line <= end)
+            end = o->line - 1;
+    }
+    return end;
+}
+
+static void add_marks(cJSON *list, const struct kb_snapshot_file *file)
+{
+    struct kb_source source = {0};
+    if (kb_source_scan(file->data, file->size, file->name, &source, NULL) == 0)
+        for (int i = 0; i < source.directive_count && cJSON_GetArraySize(list) < MOST_SECTIONS; i++) {
+            const struct kb_directive *d = &source.directives[i];
+            if (d->kind != KB_DIRECTIVE_SECTION)
+                continue;
+            cJSON *item = cJSON_CreateObject();
+            kb_json_set_text(item, "file", file->name);
+            kb_json_set_number(item, "line", d->line);
+            kb_json_set_number(item, "end_line", end_of_section(&source, i));
+            kb_json_set_text(item, "name", d->key);
+            cJSON_AddItemToArray(list, item);
+        }
+    kb_source_free(&source);
+}
+
+cJSON *kb_section_marks(const struct kb_build *b)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < b->source->snapshot.file_count; i++)
+        add_marks(list, &b->source->snapshot.files[i]);
+    return list;
+}
+
+static void name_files(const struct kb_session *s, const struct kb_build *b, cJSON *list)
+{
+    cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *file = kb_json_text(item, "file", "");
+        char *name = kb_name_for_people(s, b, file + (*file == '/'));
+        if (*file)
+            kb_json_set_text(item, "file", name);
+        free(name);
+    }
+}
+
+void kb_late_event(struct kb_session *s, struct kb_build *b, const cJSON *head)
+{
+    cJSON *event = cJSON_Duplicate(head, true);
+    kb_strip_frame(event);
+    kb_json_set_text(event, "variant", b->name);
+    kb_json_set(event, "version", b->version ? cJSON_CreateNumber(b->version) : cJSON_CreateNull());
+    name_files(s, b, cJSON_GetObjectItemCaseSensitive(event, "sections"));
+    name_files(s, b, cJSON_GetObjectItemCaseSensitive(event, "lines"));
+    kb_emit_build(s, b, event);
+}

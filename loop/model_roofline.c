@@ -1,0 +1,39 @@
+// A version's place under the roofs, from what the hardware counted.
+#include "base/json.h"
+#include "loop/model.h"
+
+#include <math.h>
+
+// An operation's flops over all types: unknown if one of them is.
+static double counted_flops(const cJSON *metrics)
+{
+    static const char *const keys[] = {"flops_f32", "flops_f64", "flops_f16", "flops_tensor"};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        sum += kb_json_number(metrics, keys[i], NAN);
+    return sum;
+}
+
+cJSON *kb_model_counted_roofline(const struct kb_model *m, const struct kb_model_version *v)
+{
+    const cJSON *metrics = v ? kb_json_get(v->counters, "metrics") : NULL,
+                *peaks = v ? kb_json_get(v->counters, "peaks") : NULL;
+    double bytes = kb_json_number(metrics, "dram_bytes", NAN), us = v ? v->cold_us : NAN;
+    if (!isfinite(bytes) || !isfinite(us) || us <= 0)
+        return NULL;
+    double flops = counted_flops(metrics), peak = kb_json_number(peaks, "dram_bytes_per_s", NAN);
+    bool counted = isfinite(flops);
+    if (!counted)
+        flops = kb_json_number(kb_json_get(m->session, "work"), "flops", NAN);
+    const char *why = isfinite(flops) ? bytes > 0 ? NULL : "no bytes reach DRAM" : "neither counted nor declared";
+    cJSON *item = cJSON_CreateObject();
+    kb_json_measured(item, "flops", flops, isfinite(flops) ? NULL : why);
+    kb_json_set_text(item, "flops_source", !isfinite(flops) ? NULL : counted ? "counters" : "declared");
+    kb_json_set_number(item, "bytes", bytes);
+    kb_json_measured(item, "intensity", bytes > 0 ? flops / bytes : NAN, why);
+    kb_json_measured(item, "attained_flops", flops / us * 1e6, isfinite(flops) ? NULL : why);
+    kb_json_set_number(item, "attained_bytes_per_s", bytes / us * 1e6);
+    kb_json_measured(item, "share", bytes / us * 1e6 / peak, isfinite(peak) ? NULL : "the peak of DRAM is unknown");
+    kb_json_set_text(item, "source", "counters");
+    return item;
+}

@@ -1,0 +1,467 @@
+// The profile lane: PC sampling and counters in a worker of its own, under the same GPU token as the run lane. It works
+// only while the run worker has nothing to do, and a save takes the GPU from it at once.
+#include "loop/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELLO_MS = 60000, CANCEL_MS = 2000, MOST_FAILURES = 3, BUDGET_MS = 60 };
+
+struct kb_profile_times kb_profile_times = {400, 1500, 10000};
+
+struct kb_peer *kb_profile_peer(const struct kb_session *s)
+{
+    return s->profile.peer;
+}
+
+static void set(char **slot, const char *value)
+{
+    char *copy = kb_strdup(value);
+    free(*slot);
+    *slot = copy;
+}
+
+static int64_t quiet_ms(const struct kb_session *s)
+{
+    return s->options.once ? INT64_MAX / 2000 : (kb_now_us() - s->last_save_us) / 1000;
+}
+
+// What is due
+
+static bool gone_quiet(const struct kb_session *s)
+{
+    for (int i = 0; i < s->slot_count; i++)
+        if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
+            return false;
+    return true;
+}
+
+static bool timed(const struct kb_build *b)
+{
+    return !b->settled_timing && (b->rungs[KB_RUNG_TIME] == KB_STATUS_PASS || b->rungs[KB_RUNG_TIME] == KB_STATUS_NA);
+}
+
+static enum kb_profile_request owed(const struct kb_session *s, const struct kb_build *b)
+{
+    if (!b || b->dead || !timed(b) || !b->blobs.ptx_size)
+        return KB_PROFILE_NONE;
+    if (kb_late_due(b, KB_RUNG_SECTIONS))
+        return KB_PROFILE_SECTIONS;
+    if (kb_late_due(b, KB_RUNG_COUNTERS) && quiet_ms(s) >= kb_profile_times.counters_ms)
+        return b->counted_bytes ? KB_PROFILE_REST : KB_PROFILE_BYTES;
+    return KB_PROFILE_NONE;
+}
+
+static struct kb_build *next(const struct kb_session *s, enum kb_profile_request *kind)
+{
+    int focus = kb_focus_index(s);
+    struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
+    *kind = KB_PROFILE_NONE;
+    if (kb_on_cpu(s) || kb_no_device(s) || s->options.no_profile)
+        return NULL;
+    if ((*kind = owed(s, b)) != KB_PROFILE_NONE)
+        return b;
+    for (int i = 0; quiet_ms(s) >= kb_profile_times.others_ms && i < s->slot_count; i++)
+        if ((*kind = owed(s, s->slots[i].current)) != KB_PROFILE_NONE)
+            return s->slots[i].current;
+    return NULL;
+}
+
+static bool release_due(const struct kb_session *s)
+{
+    return s->profile.held && s->profile.ready && quiet_ms(s) >= kb_profile_times.release_ms;
+}
+
+bool kb_profile_wants(struct kb_session *s)
+{
+    enum kb_profile_request kind;
+    bool starting = s->profile.peer && !s->profile.ready;
+    return !starting && gone_quiet(s) && next(s, &kind) != NULL;
+}
+
+int kb_profile_wait_ms(const struct kb_session *s)
+{
+    const struct kb_profile_worker *p = &s->profile;
+    int wait = p->peer ? kb_peer_wait_ms(p->peer) : -1;
+    int marks[] = {kb_profile_times.counters_ms, kb_profile_times.others_ms, kb_profile_times.release_ms};
+    bool open = p->held;
+    for (int i = 0; i < s->slot_count; i++)
+        open = open || kb_late_due(s->slots[i].current, KB_RUNG_SECTIONS) ||
+               kb_late_due(s->slots[i].current, KB_RUNG_COUNTERS);
+    for (size_t i = 0; open && i < KB_COUNT(marks); i++)
+        if (quiet_ms(s) < marks[i])
+            wait = kb_sooner(wait, (int)(marks[i] - quiet_ms(s)) + 1);
+    return wait;
+}
+
+// Ends
+
+static void forget_worker(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    kb_build_unref(p->build);
+    p->build = NULL;
+    p->request = KB_PROFILE_NONE;
+    p->job = 0;
+    p->ready = p->held = p->cancelled = false;
+    p->prepared = 0;
+    set(&p->loaded, NULL);
+    set(&p->prepare_error, NULL);
+    if (s->run.request == KB_REQUEST_NONE)
+        kb_gpu_lock_release(&s->lock);
+}
+
+static enum kb_rung rung_of(enum kb_profile_request kind)
+{
+    return kind == KB_PROFILE_SECTIONS ? KB_RUNG_SECTIONS : KB_RUNG_COUNTERS;
+}
+
+// What keeps profiling from working keeps it from working for every version: said with each, asked once.
+static void refuse_all(struct kb_session *s, enum kb_rung rung, const char *reason)
+{
+    for (int i = 0; i < s->slot_count; i++)
+        if (kb_late_due(s->slots[i].current, rung))
+            kb_late_na(s, s->slots[i].current, rung, reason);
+}
+
+static void absent(struct kb_session *s, const char *reason)
+{
+    set(&s->profile.absent, reason);
+    kb_emit_worker(s, KB_WORKER_PROFILE, "failed", s->profile.peer, reason);
+    refuse_all(s, KB_RUNG_SECTIONS, reason);
+    refuse_all(s, KB_RUNG_COUNTERS, reason);
+}
+
+static void end_of_measure(struct kb_session *s, struct kb_build *b, enum kb_profile_request kind,
+                           enum kb_status status, const char *reason)
+{
+    if (status == KB_STATUS_PASS && kind == KB_PROFILE_BYTES) {
+        b->counted_bytes = true; // the rung goes on with the rest
+        b->rungs[KB_RUNG_COUNTERS] = KB_STATUS_NONE;
+        return;
+    }
+    if (kind == KB_PROFILE_REST && status == KB_STATUS_NA && b->counted_bytes) {
+        char *text = kb_format("bytes only: %s", reason ? reason : "the rest was refused");
+        kb_late_end(s, b, KB_RUNG_COUNTERS, KB_STATUS_PASS, text);
+        free(text);
+        return;
+    }
+    kb_late_end(s, b, rung_of(kind), status, reason);
+}
+
+static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
+{
+    struct kb_profile_worker *p = &s->profile;
+    struct kb_build *b = p->build;
+    enum kb_profile_request kind = p->request;
+    p->build = NULL;
+    p->request = KB_PROFILE_NONE;
+    p->job = 0;
+    if (p->peer)
+        kb_peer_deadline(p->peer, 0);
+    if (kind == KB_PROFILE_PREPARE && status != KB_STATUS_PASS && status != KB_STATUS_SKIP) {
+        set(&p->prepare_error, reason ? reason : "the inputs could not be made");
+    } else if (kind == KB_PROFILE_PREPARE && status == KB_STATUS_SKIP) {
+        p->prepared = 0;
+    } else if (kind == KB_PROFILE_CHECK && status == KB_STATUS_PASS) {
+        set(&p->loaded, b->key);
+    } else if (kind == KB_PROFILE_CHECK && b && !b->dead && status != KB_STATUS_SKIP) {
+        kb_late_end(s, b, KB_RUNG_SECTIONS, KB_STATUS_NA, reason);
+        kb_late_end(s, b, KB_RUNG_COUNTERS, KB_STATUS_NA, reason);
+    } else if (b && !b->dead && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST) {
+        end_of_measure(s, b, kind, status, reason);
+    }
+    if (status == KB_STATUS_PASS && kind >= KB_PROFILE_SECTIONS)
+        p->retry = false;
+    kb_build_unref(b);
+    if (s->run.request == KB_REQUEST_NONE)
+        kb_gpu_lock_release(&s->lock);
+    s->again = true;
+}
+
+// Frames
+
+static void hello(struct kb_session *s, const cJSON *head)
+{
+    struct kb_profile_worker *p = &s->profile;
+    const cJSON *failed = kb_json_get(head, "failed"), *libs = kb_json_get(head, "libs");
+    kb_peer_deadline(p->peer, 0);
+    if (cJSON_IsArray(libs) && !cJSON_Compare(kb_json_get(s->model.libs[KB_WORKER_PROFILE], "libs"), libs, true)) {
+        cJSON *event = kb_event("libs");
+        kb_json_set_text(event, "role", "profile");
+        kb_json_set(event, "libs", cJSON_Duplicate(libs, true));
+        kb_emit(s, event);
+    }
+    if (cJSON_IsObject(failed)) {
+        char *remedy = kb_strdup(kb_json_text(failed, "remedy", NULL));
+        char *reason = kb_format("%s%s%s", kb_json_text(failed, "what", "the profile worker failed"),
+                                 remedy ? "; " : "", remedy ? remedy : "");
+        absent(s, reason);
+        free(reason);
+        free(remedy);
+        return;
+    }
+    p->ready = true;
+    p->failures = 0;
+    kb_emit_worker(s, KB_WORKER_PROFILE, "ready", p->peer, NULL);
+}
+
+static void done_frame(struct kb_session *s, const cJSON *head)
+{
+    struct kb_profile_worker *p = &s->profile;
+    const char *status = kb_json_text(head, "status", "fail"), *remedy = kb_json_text(head, "remedy", NULL);
+    enum kb_profile_request kind = p->request;
+    char *text = kb_format("%s%s%s", kb_json_text(head, "reason", strcmp(status, "pass") ? "no reason was given" : ""),
+                           remedy ? "; " : "", remedy ? remedy : "");
+    char *reason = kb_cleaned(text);
+    bool poisoned = kb_json_bool(head, "poisoned", false), cancelled = !strcmp(status, "cancelled");
+    p->held = kb_json_bool(head, "held",
+                           kind == KB_PROFILE_SECTIONS ? true
+                           : kind >= KB_PROFILE_BYTES  ? false
+                                                       : p->held);
+    if (remedy && !strcmp(status, "na") && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST)
+        set(&p->refused[kind != KB_PROFILE_SECTIONS], reason);
+    if (poisoned) {
+        kb_retire(s, p->peer, KB_WORKER_PROFILE, reason, false);
+        p->peer = NULL;
+    }
+    end_of_request(s,
+                   cancelled                 ? KB_STATUS_SKIP
+                   : !strcmp(status, "pass") ? KB_STATUS_PASS
+                                             : KB_STATUS_NA,
+                   cancelled ? "a newer save came first"
+                   : *reason ? reason
+                             : NULL);
+    if (poisoned)
+        forget_worker(s);
+    free(reason);
+    free(text);
+}
+
+static void take_frame(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_profile_worker *p = &s->profile;
+    const char *type = kb_frame_type(frame);
+    struct kb_build *b = p->build;
+    if (!strcmp(type, "hello")) {
+        hello(s, frame->head);
+        return;
+    }
+    if (!p->job || kb_frame_job(frame) != p->job)
+        return;
+    if (!strcmp(type, "done")) {
+        done_frame(s, frame->head);
+    } else if (b && !b->dead && (!strcmp(type, "sections") || !strcmp(type, "counters"))) {
+        kb_late_event(s, b, frame->head);
+        if (!strcmp(type, "sections") && frame->blob_size) {
+            free(b->samples);
+            b->samples = kb_strndup(frame->blob, frame->blob_size);
+        }
+    }
+}
+
+static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_profile_worker *p = &s->profile;
+    bool was_ready = p->ready;
+    kb_emit_worker(s, KB_WORKER_PROFILE,
+                   event->abandoned ? "abandoned"
+                   : event->asked   ? "killed"
+                                    : "ended",
+                   p->peer, event->text);
+    kb_peer_free(p->peer);
+    p->peer = NULL;
+    if (p->request == KB_PROFILE_PREPARE || p->request == KB_PROFILE_CHECK)
+        was_ready = false; // counts as a failure: it would be asked the same again
+    if (p->request != KB_PROFILE_NONE)
+        end_of_request(s, p->cancelled ? KB_STATUS_SKIP : KB_STATUS_NA, event->text);
+    forget_worker(s);
+    if (!was_ready && !p->absent && ++p->failures >= MOST_FAILURES)
+        absent(s, event->text);
+}
+
+// Requests
+
+static cJSON *request(struct kb_session *s, enum kb_profile_request kind, const char *type, struct kb_build *b,
+                      int deadline_ms)
+{
+    struct kb_profile_worker *p = &s->profile;
+    p->request = kind;
+    p->job = ++s->next_job;
+    p->cancelled = false;
+    p->build = kb_build_ref(b);
+    cJSON *head = kb_frame_head(type, p->job);
+    if (b)
+        kb_json_set_text(head, "version", b->key);
+    kb_peer_deadline(p->peer, deadline_ms);
+    return head;
+}
+
+static void send_prepare(struct kb_session *s)
+{
+    struct kb_text blob = {0};
+    cJSON *head = request(s, KB_PROFILE_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+    kb_prepare_fields(s, head, 1, false, &blob);
+    kb_peer_send(s->profile.peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+    s->profile.prepared = s->bench_generation;
+    set(&s->profile.loaded, NULL);
+    set(&s->profile.prepare_error, NULL);
+}
+
+static void send_measure(struct kb_session *s, struct kb_build *b, enum kb_profile_request kind)
+{
+    enum kb_rung rung = rung_of(kind);
+    if (kind != KB_PROFILE_REST) {
+        b->rung_us = kb_now_us();
+        kb_build_rung(s, b, rung, KB_STATUS_RUNNING, NAN, NULL);
+    }
+    cJSON *head = request(s, kind, kb_rungs[rung].name, b, kb_rungs[rung].deadline_ms);
+    kb_json_set_bool(head, "retry", s->profile.retry);
+    if (kind == KB_PROFILE_SECTIONS) {
+        const struct kb_model_version *v = kb_model_version(&s->model, b->variant, b->version);
+        double us = v ? v->cold_us : NAN;
+        kb_json_set(head, "lines", kb_section_marks(b));
+        kb_json_measured(head, "time_us", us, isfinite(us) ? NULL : "it was not timed");
+        kb_json_set_number(head, "budget_ms", BUDGET_MS);
+    } else {
+        kb_json_set_text(head, "stage", kind == KB_PROFILE_BYTES ? "bytes" : "rest");
+    }
+    kb_peer_send(s->profile.peer, head, NULL, 0);
+}
+
+static void serve(struct kb_session *s, struct kb_build *b, enum kb_profile_request kind)
+{
+    struct kb_profile_worker *p = &s->profile;
+    if (p->prepared != s->bench_generation) {
+        send_prepare(s);
+    } else if (!p->loaded || strcmp(p->loaded, b->key)) {
+        struct kb_text blob = {0};
+        cJSON *head = request(s, KB_PROFILE_CHECK, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
+        kb_check_fields(head, b, &blob);
+        kb_peer_send(p->peer, head, blob.data, blob.size);
+        kb_text_free(&blob);
+    } else {
+        send_measure(s, b, kind);
+    }
+}
+
+// Answers what needs no worker. True if it did.
+static bool decided(struct kb_session *s, struct kb_build *b, enum kb_profile_request kind)
+{
+    struct kb_profile_worker *p = &s->profile;
+    enum kb_rung rung = rung_of(kind);
+    const char *refused = p->refused[rung == KB_RUNG_COUNTERS];
+    const char *why =
+        p->absent ? p->absent
+        : !kb_may_profile(s)
+            ? "no second context on this GPU: exclusive mode, MPS, or less than a quarter of its memory free"
+        : p->prepare_error && p->prepared == s->bench_generation ? p->prepare_error
+                                                                 : refused;
+    if (!why)
+        return false;
+    if (kind == KB_PROFILE_REST)
+        end_of_measure(s, b, kind, KB_STATUS_NA, why);
+    else
+        kb_late_na(s, b, rung, why);
+    s->again = true;
+    return true;
+}
+
+static void start_worker(struct kb_session *s)
+{
+    struct kb_error error = {0};
+    bool any = strncmp(s->device_option, "cuda", 4) != 0;
+    char *argv[] = {s->worker_path, "profile", "--device", any ? "cuda" : s->device_option, NULL};
+    s->profile.peer = kb_peer_start(argv, &error);
+    s->profile.generation++;
+    if (!s->profile.peer) {
+        absent(s, kb_error_line(&error));
+        return;
+    }
+    kb_peer_deadline(s->profile.peer, HELLO_MS);
+    kb_emit_worker(s, KB_WORKER_PROFILE, "starting", s->profile.peer, NULL);
+}
+
+static void assign(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    enum kb_profile_request kind;
+    struct kb_build *b;
+    bool run_is_free = s->run.peer && s->run.ready && s->run.request == KB_REQUEST_NONE && !s->run.idle_job &&
+                       s->run.prepared == s->bench_generation && !kb_next_to_run(s);
+    if (s->ending || p->request != KB_PROFILE_NONE || !gone_quiet(s) || !run_is_free)
+        return;
+    b = next(s, &kind);
+    if (b && decided(s, b, kind))
+        return;
+    if (b && !p->peer)
+        start_worker(s);
+    if (!p->peer || !p->ready || kb_peer_ending(p->peer))
+        return;
+    if (b && kb_take_gpu(s)) {
+        serve(s, b, kind);
+    } else if (!b && release_due(s)) {
+        p->held = false;
+        kb_peer_send(p->peer, request(s, KB_PROFILE_RELEASE, "release", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms),
+                     NULL, 0);
+    }
+}
+
+void kb_profile_step(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    struct kb_peer_event event;
+    if (p->peer)
+        kb_peer_step(p->peer);
+    while (p->peer && kb_peer_next(p->peer, &event)) {
+        if (event.kind == KB_PEER_FRAME)
+            take_frame(s, &event.frame);
+        else if (event.kind == KB_PEER_LINE)
+            kb_emit_log(s, "profile", p->build ? p->build->name : NULL, event.text, event.dropped);
+        else
+            worker_ended(s, &event);
+        kb_peer_event_free(&event);
+    }
+    assign(s);
+}
+
+void kb_profile_yield(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    if (!p->peer || p->request == KB_PROFILE_NONE || p->cancelled)
+        return;
+    cJSON *head = kb_frame_head("cancel", 0);
+    kb_json_set_number(head, "of", (double)p->job);
+    kb_peer_send(p->peer, head, NULL, 0);
+    p->cancelled = true;
+    kb_peer_deadline(p->peer, CANCEL_MS);
+}
+
+void kb_profile_restart(struct kb_session *s, const char *why)
+{
+    struct kb_profile_worker *p = &s->profile;
+    if (p->request != KB_PROFILE_NONE)
+        end_of_request(s, KB_STATUS_SKIP, why);
+    if (p->peer)
+        kb_retire(s, p->peer, KB_WORKER_PROFILE, why, false);
+    p->peer = NULL;
+    p->failures = 0;
+    set(&p->absent, NULL);
+    for (int i = 0; i < 2; i++)
+        set(&p->refused[i], NULL);
+    forget_worker(s);
+}
+
+void kb_profile_free(struct kb_session *s)
+{
+    struct kb_profile_worker *p = &s->profile;
+    kb_peer_free(p->peer);
+    p->peer = NULL;
+    kb_build_unref(p->build);
+    p->build = NULL;
+    char *texts[] = {p->absent, p->refused[0], p->refused[1], p->prepare_error, p->loaded};
+    for (size_t i = 0; i < KB_COUNT(texts); i++)
+        free(texts[i]);
+}
