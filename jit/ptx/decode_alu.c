@@ -103,6 +103,15 @@ static const char *type_suffix(struct ptx_type t)
     return t.kind == 'h' ? "f16" : "bf16";
 }
 
+static const char *flush_key(struct ptx_type t)
+{
+    if (t.kind == 'f')
+        return "ftz_f32";
+    if (t.kind == 'h')
+        return t.x2 ? "ftz_f16x2" : "ftz_f16";
+    return t.x2 ? "ftz_bf16x2" : "ftz_bf16";
+}
+
 // One floating operation with its modifiers; n sources already fetched.
 static void float_op(struct ptx_decoder *d, const char *base, struct ptx_type t, uint32_t r, uint32_t *src, int n)
 {
@@ -125,14 +134,14 @@ static void float_op(struct ptx_decoder *d, const char *base, struct ptx_type t,
             src[i] = ptx_emit_to(d, "ftz_f32", 32, src[i]);
     if (ftz && t.kind != 'f')
         for (int i = 0; i < n; i++)
-            src[i] = ptx_emit_to(d, t.x2 ? "ftz_f16x2" : "ftz_f16", 32, src[i]);
+            src[i] = ptx_emit_to(d, flush_key(t), 32, src[i]);
     uint32_t regs[5] = {r};
     memcpy(regs + 1, src, (size_t)n * sizeof *src);
     struct ptx_op *o = ptx_emit_list(d, key, n + 1, regs, 1);
     o->sub = (uint16_t)mode;
     count_flops(o, base, t);
     if (ftz && !inner_ftz)
-        ptx_emit(d, t.kind == 'f' ? "ftz_f32" : t.x2 ? "ftz_f16x2" : "ftz_f16", 2, r, r);
+        ptx_emit(d, flush_key(t), 2, r, r);
     if (sat || relu) {
         snprintf(key, sizeof key, "%s_%s%s", sat ? "sat" : "relu", suffix, t.x2 ? "x2" : "");
         ptx_emit(d, key, 2, r, r);

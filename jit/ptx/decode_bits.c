@@ -37,7 +37,8 @@ static void decode_bfe(struct ptx_decoder *d)
     int bits = ptx_storage(t);
     uint32_t r = ptx_result(d, ptx_arg(d, 0), bits), a = ptx_source_type(d, ptx_arg(d, 1), t);
     uint32_t b = ptx_source(d, ptx_arg(d, 2), 32), c = ptx_source(d, ptx_arg(d, 3), 32);
-    ptx_emit(d, bits == 64 ? "bfe_b64" : "bfe_b32", 4, r, a, b, c)->sub = t.kind == 's';
+    const char *key = bits == 64 ? "bfe_b64" : t.kind == 's' ? "bfe_b32" : "bfe_u32";
+    ptx_emit(d, key, 4, r, a, b, c)->sub = t.kind == 's';
 }
 
 static void decode_bfi(struct ptx_decoder *d)
@@ -97,7 +98,9 @@ static void decode_shf(struct ptx_decoder *d)
         ptx_mod(d, "clamp");
     uint32_t r = ptx_result(d, ptx_arg(d, 0), 32), a = ptx_source(d, ptx_arg(d, 1), 32);
     uint32_t b = ptx_source(d, ptx_arg(d, 2), 32), c = ptx_source(d, ptx_arg(d, 3), 32);
-    ptx_emit(d, left ? "shf_l" : "shf_r", 4, r, a, b, c)->sub = wrap;
+    char key[16];
+    snprintf(key, sizeof key, "shf_%c_%s", left ? 'l' : 'r', wrap ? "wrap" : "clamp");
+    ptx_emit(d, key, 4, r, a, b, c);
 }
 
 static void decode_dot(struct ptx_decoder *d) // dp4a.atype.btype, dp2a.{lo,hi}.atype.btype

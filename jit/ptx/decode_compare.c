@@ -36,6 +36,8 @@ static uint32_t compare_to(struct ptx_decoder *d, const struct compare *c, struc
     if (is_float(t)) {
         bool ftz = ptx_mod(d, "ftz");
         for (int i = 0; i < 2; i++) {
+            if (ftz && t.kind != 'f')
+                src[i] = ptx_emit_to(d, t.kind == 'h' ? "ftz_f16" : "ftz_bf16", 32, src[i]);
             if (t.kind != 'f')
                 src[i] = ptx_emit_to(d, t.kind == 'h' ? "f32_of_f16" : "f32_of_bf16", 32, src[i]);
             else if (ftz)
@@ -136,7 +138,10 @@ static void decode_set(struct ptx_decoder *d)
         }
         uint32_t r = ptx_result(d, ptx_arg(d, 0), 32);
         uint32_t a = ptx_source(d, ptx_arg(d, 1), 32), b = ptx_source(d, ptx_arg(d, 2), 32);
-        ptx_mod(d, "ftz");
+        if (ptx_mod(d, "ftz")) {
+            a = ptx_emit_to(d, t.kind == 'h' ? "ftz_f16x2" : "ftz_bf16x2", 32, a);
+            b = ptx_emit_to(d, t.kind == 'h' ? "ftz_f16x2" : "ftz_bf16x2", 32, b);
+        }
         struct ptx_op *o = ptx_emit(d, t.kind == 'h' ? "set_f16x2" : "set_bf16x2", 3, r, a, b);
         o->sub = (uint16_t)((c - compares) | (is_float(result) ? 256 : 0));
         return;

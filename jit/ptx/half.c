@@ -73,6 +73,7 @@ FAMILY(bf16)
 
 // Subnormals to zero of the same sign.
 BOTH(ftz, f16, a & 0x7c00 ? a : a & 0x8000)
+BOTH(ftz, bf16, a & 0x7f80 ? a : a & 0x8000)
 
 // Numbers of the comparisons as decode_alu.c lists them.
 static bool holds(unsigned which, double a, double b)
@@ -140,5 +141,5 @@ static void set_bf16x2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
 #define ENTRIES(suffix)                                                                                                \
     E2(minnan, suffix) E2(maxnan, suffix) E2(ex2, suffix) E2(tanh, suffix) E2(sat, suffix) E2(relu, suffix)
 const struct ptx_handler_entry ptx_half_handlers[] = {
-    ENTRIES(f16) ENTRIES(bf16) E2(ftz, f16) E(set_f16x2) E(set_bf16x2){NULL, NULL},
+    ENTRIES(f16) ENTRIES(bf16) E2(ftz, f16) E2(ftz, bf16) E(set_f16x2) E(set_bf16x2){NULL, NULL},
 };

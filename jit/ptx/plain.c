@@ -79,17 +79,9 @@ H(pack2_b16)
 {
     pack(w, o, mask, 2, 16);
 }
-H(pack2_b32)
-{
-    pack(w, o, mask, 2, 32);
-}
 H(pack4_b32)
 {
     pack(w, o, mask, 4, 32);
-}
-H(pack2_b64)
-{
-    pack(w, o, mask, 2, 64);
 }
 H(pack4_b64)
 {
@@ -99,17 +91,9 @@ H(unpack2_b16)
 {
     unpack(w, o, mask, 2, 16);
 }
-H(unpack2_b32)
-{
-    unpack(w, o, mask, 2, 32);
-}
 H(unpack4_b32)
 {
     unpack(w, o, mask, 4, 32);
-}
-H(unpack2_b64)
-{
-    unpack(w, o, mask, 2, 64);
 }
 H(unpack4_b64)
 {
@@ -402,27 +386,6 @@ H(lop3)
         R32(0)[i] = r;
     }
 }
-static uint32_t funnel_count(uint32_t c, bool wrap)
-{
-    return wrap ? c & 31 : c > 32 ? 32 : c;
-}
-H(shf_l)
-{
-    ACTIVE(i)
-    {
-        uint64_t both = (uint64_t)R32(2)[i] << 32 | R32(1)[i];
-        uint32_t n = funnel_count(R32(3)[i], o->sub);
-        R32(0)[i] = (uint32_t)(both << n >> 32);
-    }
-}
-H(shf_r)
-{
-    ACTIVE(i)
-    {
-        uint64_t both = (uint64_t)R32(2)[i] << 32 | R32(1)[i];
-        R32(0)[i] = (uint32_t)(both >> funnel_count(R32(3)[i], o->sub));
-    }
-}
 static int64_t part_of(uint32_t x, int at, int bits, bool is_signed)
 {
     uint32_t part = x >> at & ((1u << bits) - 1);
@@ -529,18 +492,17 @@ H(testp_f64)
 
 #define E(name) {#name, name},
 const struct ptx_handler_entry ptx_plain_handlers[] = {
-    E(nop) E(pset) E(pmov) E(pnot) E(pand) E(por) E(pxor) E(pack2_b16) E(pack2_b32) E(pack4_b32) E(pack2_b64)
-        E(pack4_b64) E(unpack2_b16) E(unpack2_b32) E(unpack4_b32) E(unpack2_b64) E(unpack4_b64) E(param_b32)
-            E(param_b64) E(local_b32) E(local_b64) E(sreg_tid) E(sreg_ntid) E(sreg_ctaid) E(sreg_nctaid) E(sreg_laneid)
-                E(sreg_warpid) E(sreg_nwarpid) E(sreg_smid) E(sreg_nsmid) E(sreg_gridid) E(sreg_lanemask_eq)
-                    E(sreg_lanemask_le) E(sreg_lanemask_lt) E(sreg_lanemask_ge) E(sreg_lanemask_gt) E(sreg_clock)
-                        E(sreg_clock_hi) E(sreg_clock64) E(sreg_globaltimer) E(sreg_globaltimer_lo)
-                            E(sreg_globaltimer_hi) E(sreg_envreg1) E(sreg_envreg2) E(sreg_total_smem_size)
-                                E(sreg_dynamic_smem_size) E(sreg_aggr_smem_size) E(isconst) E(add_carry_b32)
-                                    E(add_carry_b64) E(sub_carry_b32) E(sub_carry_b64) E(addsat_s32) E(subsat_s32)
-                                        E(mul24_u32) E(mul24_s32) E(add_u16x2) E(add_s16x2) E(min_u16x2) E(max_u16x2)
-                                            E(min_s16x2) E(max_s16x2) E(relu_s16x2) E(brev_b32) E(brev_b64) E(bfind_b32)
-                                                E(bfind_b64) E(bfe_b32) E(bfe_b64) E(bfi_b32) E(bfi_b64) E(prmt) E(lop3)
-                                                    E(shf_l) E(shf_r) E(dp4a) E(dp2a) E(fns) E(bmsk) E(szext)
-                                                        E(testp_f32) E(testp_f64){NULL, NULL},
+    E(nop) E(pset) E(pmov) E(pnot) E(pand) E(por) E(pxor) E(pack2_b16) E(pack4_b32) E(pack4_b64) E(unpack2_b16)
+        E(unpack4_b32) E(unpack4_b64) E(param_b32) E(param_b64) E(local_b32) E(local_b64) E(sreg_tid) E(sreg_ntid)
+            E(sreg_ctaid) E(sreg_nctaid) E(sreg_laneid) E(sreg_warpid) E(sreg_nwarpid) E(sreg_smid) E(sreg_nsmid)
+                E(sreg_gridid) E(sreg_lanemask_eq) E(sreg_lanemask_le) E(sreg_lanemask_lt) E(sreg_lanemask_ge)
+                    E(sreg_lanemask_gt) E(sreg_clock) E(sreg_clock_hi) E(sreg_clock64) E(sreg_globaltimer)
+                        E(sreg_globaltimer_lo) E(sreg_globaltimer_hi) E(sreg_envreg1) E(sreg_envreg2)
+                            E(sreg_total_smem_size) E(sreg_dynamic_smem_size) E(sreg_aggr_smem_size) E(isconst)
+                                E(add_carry_b32) E(add_carry_b64) E(sub_carry_b32) E(sub_carry_b64) E(addsat_s32)
+                                    E(subsat_s32) E(mul24_u32) E(mul24_s32) E(add_u16x2) E(add_s16x2) E(min_u16x2)
+                                        E(max_u16x2) E(min_s16x2) E(max_s16x2) E(relu_s16x2) E(brev_b32) E(brev_b64)
+                                            E(bfind_b32) E(bfind_b64) E(bfe_b32) E(bfe_b64) E(bfi_b32) E(bfi_b64)
+                                                E(prmt) E(lop3) E(dp4a) E(dp2a) E(fns) E(bmsk) E(szext) E(testp_f32)
+                                                    E(testp_f64){NULL, NULL},
 };
