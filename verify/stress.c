@@ -22,6 +22,11 @@ static int64_t size_of(const struct kb_data *d, const struct kb_case_data *c)
     return n;
 }
 
+bool kb_case_is_small(const struct kb_data *d, const struct kb_case_data *c)
+{
+    return size_of(d, c) <= SMALL_ELEMENTS;
+}
+
 int kb_data_small_case(const struct kb_data *d)
 {
     int best = -1;
