@@ -21,7 +21,8 @@ enum { // DWARF 2, 6.2.5, and NVIDIA's addition
     LNE_END_SEQUENCE = 1,
     LNE_SET_ADDRESS = 2,
     LNE_DEFINE_FILE = 3,
-    LNE_INLINED_CALL = 0x90, // ULEB context: row of the same unit (from 1) that called, 0 none; ULEB name in .debug_str
+    LNE_INLINED_CALL =
+        0x90, // ULEB context: row of the same sequence (from 1) that called, 0 none; ULEB name in .debug_str
     MOST_ROWS = 4 << 20,
 };
 
@@ -48,7 +49,7 @@ struct unit { // one line program
     unsigned min_instruction, line_range, opcode_base;
     int line_base;
     const unsigned char *lengths; // of the standard opcodes
-    int first_file, first_row;
+    int first_file, first_row;    // first_row: of the sequence at hand
     const char *folders[256];
     int folder_count;
 };
@@ -176,6 +177,7 @@ static void extended(struct kb_line_table *t, struct unit *u, struct machine *m)
     unsigned code = take_byte(u);
     if (code == LNE_END_SEQUENCE) {
         add_row(t, m, 0);
+        u->first_row = t->row_count;
         *m = (struct machine){.section = -1, .file = 1, .line = 1, .caller = -1};
     } else if (code == LNE_SET_ADDRESS) {
         uint64_t place = (uint64_t)(u->p - t->elf.line.data);

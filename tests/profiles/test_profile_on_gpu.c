@@ -200,6 +200,20 @@ static void print_sections(const struct kb_pc_profile *p, const struct kb_sectio
         print_message("    %s:%d %llu\n", s->lines[i].file, s->lines[i].line, (unsigned long long)s->lines[i].samples);
 }
 
+// Where the samples of a kernel lie, with the reasons that make up a tenth of each instruction's.
+static void print_pcs(const struct kb_pc_profile *p)
+{
+    for (int i = 0; i < p->pc_count; i++) {
+        uint64_t all = kb_pc_samples(p, &p->pcs[i]);
+        print_message("    %s+%03llx %6llu", p->pcs[i].function, (unsigned long long)p->pcs[i].offset,
+                      (unsigned long long)all);
+        for (int k = 0; k < p->reason_count; k++)
+            if (!p->reasons[k].not_issued && p->pcs[i].counts[k] * 10ull > all)
+                print_message(" %s %u", p->reasons[k].name, p->pcs[i].counts[k]);
+        print_message("\n");
+    }
+}
+
 static void parts(void **state)
 {
     (void)state;
@@ -239,6 +253,8 @@ static void parts(void **state)
             share[k] = 100.0 * (double)s.sections[k].samples / (double)s.samples;
         if (i == 0 || i == 3)
             print_sections(&p, &s);
+        if (i == 0)
+            print_pcs(&p);
         assert_true(fabs(share[0] - 50) < 3 && fabs(share[1] - 30) < 3 && fabs(share[2] - 20) < 3);
         kb_sections_free(&s);
         kb_pc_profile_free(&p);

@@ -53,6 +53,23 @@ static void expect_frames(const char *function, uint64_t offset, const char *wan
     assert_string_equal(text, wanted);
 }
 
+// The rows that calls refer to are counted from the start of each function.
+static void lines_of_two_kernels(void **state)
+{
+    (void)state;
+    struct kb_line_table *whole = table;
+    char *bytes;
+    size_t size;
+    struct kb_error e = {0};
+    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/tests/data/two_kernels.cubin", 1 << 20, &bytes, &size, &e), 0);
+    assert_int_equal(kb_line_table_read(bytes, size, &table, &e), 0);
+    expect_frames("two", 0x60, "two_kernels.cu:3 helper < two_kernels.cu:12");
+    expect_frames("one", 0x60, "two_kernels.cu:3 helper < two_kernels.cu:7");
+    kb_line_table_free(table);
+    free(bytes);
+    table = whole;
+}
+
 // As `nvdisasm -gi` prints them.
 static void lines_through_inlining(void **state)
 {
@@ -271,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_through_inlining),
+        cmocka_unit_test(lines_of_two_kernels),
         cmocka_unit_test(lines_of_garbage),
         cmocka_unit_test(readable_names),
         cmocka_unit_test(same_files),
