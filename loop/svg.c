@@ -43,6 +43,7 @@ struct point {
     double intensity, flops, rate, share; // NAN unknown
     bool modelled;                        // not timed: its place under the roof
     const char *why;                      // no point: the reason
+    const char *source;                   // of bytes and FLOPs: "counters", "counted", "declared"
 };
 
 static const char *const colours[] = {"#0b5fa5", "#c2410c", "#15803d", "#7e22ce", "#be123c", "#0f766e", "#a16207"};
@@ -136,20 +137,33 @@ static const char *why_no_point(const struct kb_model_version *v, const cJSON *r
     return reason ? reason : roofline ? "bytes and FLOPs are unknown" : "not timed";
 }
 
+static const char *source_name(const char *source) // static: the event may go
+{
+    static const char *const names[] = {"declared", "counted", "counters"};
+    for (size_t i = 0; source && i < KB_COUNT(names); i++)
+        if (!strcmp(names[i], source))
+            return names[i];
+    return NULL;
+}
+
 static struct point point_of(const struct chart *c, const struct kb_model_version *v)
 {
     const cJSON *timing = v ? kb_model_timing(c->model, v, c->model->headline) : NULL,
                 *r = kb_json_get(timing, "roofline");
-    struct point p = {NAN, NAN, NAN, NAN, false, "no version of it was built"};
+    struct point p = {NAN, NAN, NAN, NAN, false, "no version of it was built", NULL};
     if (!v)
         return p;
     p.why = why_no_point(v, r);
     if (v->status == KB_STATUS_FAIL || v->impossible || kb_json_bool(r, "impossible", false))
         return p;
+    cJSON *counters = kb_model_counted_roofline(c->model, v);
+    p.source = counters ? "hardware counters" : source_name(kb_json_text(r, "source", NULL));
+    r = counters ? counters : r;
     p.intensity = number(r, "intensity");
     p.flops = number(r, "attained_flops");
     p.rate = number(r, "attained_bytes_per_s");
     p.share = number(r, "share");
+    cJSON_Delete(counters);
     if (isnan(p.flops) && isnan(p.rate) && !isnan(p.intensity) && v->rungs[KB_RUNG_TIME].status == KB_STATUS_NA) {
         p.flops = fmin(p.intensity * memory_roof(c), flat_roof(c, false));
         p.modelled = !isnan(p.flops);
@@ -426,13 +440,34 @@ static void draw_points(struct chart *c)
     }
 }
 
+// The device, and where the points' bytes and FLOPs come from.
+static void draw_subtitle(const struct chart *c)
+{
+    struct kb_text text = {0};
+    const char *said[3] = {NULL};
+    int n = 0;
+    kb_text_add(&text, kb_json_text(c->model->device, "name", "no device"));
+    for (int i = 0; i < c->model->variant_count; i++) {
+        struct point p = point_of(c, kb_model_current(c->model, i));
+        int k = 0;
+        while (k < n && strcmp(said[k], p.source ? p.source : "") != 0)
+            k++;
+        if (!p.source || !has_place(&p) || k < n || n == (int)KB_COUNT(said))
+            continue;
+        said[n++] = p.source;
+        kb_text_addf(&text, "%s%s", n > 1 ? ", " : "; bytes and FLOPs: ", p.source);
+    }
+    text_at(c->out, LEFT, 52, "", text.data);
+    kb_text_free(&text);
+}
+
 static void draw_titles(const struct chart *c)
 {
     const struct kb_model *m = c->model;
     const cJSON *label = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
     char *title = kb_format("%s, %s", m->bench_name ? m->bench_name : "bench", kb_json_text(label, "label", ""));
     text_at(c->out, LEFT, 30, "class=\"title\"", title);
-    text_at(c->out, LEFT, 52, "", kb_json_text(m->device, "name", "no device"));
+    draw_subtitle(c);
     free(title);
 }
 

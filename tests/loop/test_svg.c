@@ -321,6 +321,25 @@ static void without_a_gpu(void **state)
     free(svg);
 }
 
+// What the hardware counted moves the point, and the picture says where its numbers come from.
+static void counters_place_the_point(void **state)
+{
+    (void)state;
+    struct kb_model m;
+    start(&m);
+    roofs(&m);
+    version(&m, "na<i>ve", 1, "100", POINT ",`source`:`declared`");
+    version(&m, "t&ned \\`1\\`", 1, "100", POINT ",`source`:`declared`");
+    apply(&m, "{`type`:`counters`,`variant`:`t&ned \\`1\\``,`version`:1,`case`:0,`stage`:`all`,`metrics`:{"
+              "`dram_bytes`:2e8,`flops_f32`:1e8,`flops_f64`:0,`flops_f16`:0,`flops_tensor`:0},`peaks`:{"
+              "`dram_bytes_per_s`:4e12}}");
+    char *svg = draw(&m);
+    has(svg, "NVIDIA H200; bytes and FLOPs: declared, hardware counters</text>");
+    has(svg, "t&amp;ned &quot;1&quot; v1, 100 us, 50%</text>");
+    has(svg, "na&lt;i&gt;ve v1, 100 us, 82%</text>");
+    free(svg);
+}
+
 static void wrong_versions_have_no_point(void **state)
 {
     (void)state;
@@ -350,9 +369,13 @@ static void an_empty_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_and_trails), cmocka_unit_test(labels_do_not_overlap),
-        cmocka_unit_test(odd_values),        cmocka_unit_test(without_a_gpu),
-        cmocka_unit_test(an_empty_session),  cmocka_unit_test(wrong_versions_have_no_point),
+        cmocka_unit_test(points_and_trails),
+        cmocka_unit_test(labels_do_not_overlap),
+        cmocka_unit_test(odd_values),
+        cmocka_unit_test(without_a_gpu),
+        cmocka_unit_test(an_empty_session),
+        cmocka_unit_test(counters_place_the_point),
+        cmocka_unit_test(wrong_versions_have_no_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
