@@ -151,7 +151,10 @@ static void call_vprintf(struct ptx_warp *w, const struct ptx_op *o, uint32_t ma
         if (out->size + p.size > OUTPUT_LIMIT) {
             out->cut++;
         } else {
-            out->text = kb_realloc(out->text, out->size + p.size + 1);
+            if (out->size + p.size + 1 > out->capacity) {
+                out->capacity = (out->size + p.size + 1) * 2;
+                out->text = kb_realloc(out->text, out->capacity);
+            }
             memcpy(out->text + out->size, p.text, p.size);
             out->size += p.size;
         }

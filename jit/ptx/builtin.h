@@ -6,7 +6,7 @@
 // Text of device printf, bounded; what did not fit is counted. Written to stdout at the launch's end.
 struct ptx_output {
     char *text;
-    size_t size;
+    size_t size, capacity;
     uint64_t cut; // calls whose text was dropped
 };
 void ptx_output_flush(struct ptx_output *);
