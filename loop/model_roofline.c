@@ -28,7 +28,7 @@ cJSON *kb_model_counted_roofline(const struct kb_model *m, const struct kb_model
     const char *why = isfinite(flops) ? bytes > 0 ? NULL : "no bytes reach DRAM" : "neither counted nor declared";
     cJSON *item = cJSON_CreateObject();
     kb_json_measured(item, "flops", flops, isfinite(flops) ? NULL : why);
-    kb_json_set_text(item, "flops_source", !isfinite(flops) ? NULL : counted ? "counters" : "declared");
+    kb_json_set_text(item, "flops_source", !isfinite(flops) ? "unknown" : counted ? "counters" : "declared");
     kb_json_set_number(item, "bytes", bytes);
     kb_json_measured(item, "intensity", bytes > 0 ? flops / bytes : NAN, why);
     kb_json_measured(item, "attained_flops", flops / us * 1e6, isfinite(flops) ? NULL : why);

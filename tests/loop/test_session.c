@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "support_session.h"
 
 #include <setjmp.h>
@@ -25,6 +26,18 @@ static struct bed *started(void)
     bed_until_event(b, "timing variant=b stage=settled");
     bed_mark(b);
     return b;
+}
+
+// Those behind it go on while a test begins.
+static int rungs_to_the_verdict(struct bed *b)
+{
+    int count = 0;
+    for (int rung = 0; rung < KB_RUNG_LATE; rung++) {
+        char *pattern = kb_format("rung variant=a rung=%s", kb_rungs[rung].name);
+        count += bed_count(b, pattern);
+        free(pattern);
+    }
+    return count;
 }
 
 static void once_proves_and_times_all(void **state)
@@ -75,7 +88,7 @@ static void the_same_bytes_build_nothing(void **state)
     bed_until_event(b, "file variant=a state=unchanged");
     bed_idle(b, 150);
     assert_int_equal(bed_count(b, "build variant=a state=started"), 0);
-    assert_int_equal(bed_count(b, "rung variant=a"), 0);
+    assert_int_equal(rungs_to_the_verdict(b), 0);
     bed_free(b);
 }
 
@@ -92,7 +105,7 @@ static void undo_shows_the_old_version(void **state)
     assert_int_equal(v->number, 1);
     assert_int_equal(v->status, KB_STATUS_PASS);
     bed_idle(b, 150);
-    assert_int_equal(bed_count(b, "rung variant=a"), 0);
+    assert_int_equal(rungs_to_the_verdict(b), 0);
     assert_int_equal(bed_log_count(b, "compile compile a"), 2);
     bed_free(b);
 }
