@@ -96,7 +96,7 @@ static struct ptx_cta *new_cta(struct ptx_thread *t)
     struct ptx_cta *c = kb_alloc(sizeof *c);
     c->warp_count = l->warps;
     c->warps = kb_alloc(l->warps * sizeof *c->warps);
-    c->shared = aligned_alloc(1024, (l->shared_end + 1023) & ~(size_t)1023);
+    c->shared = aligned_alloc(1024, ((size_t)l->shared_end + 1024) & ~(size_t)1023);
     if (!c->shared)
         abort();
     for (uint32_t i = 0; i < l->warps; i++) {
