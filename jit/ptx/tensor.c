@@ -94,29 +94,28 @@ static void put_part(const struct ptx_warp *w, uint32_t reg, int lane, int j, in
 struct spot {
     int row, col;
 };
-static struct spot spot_wmma(int lane, int r, int j, int per_reg, int regs, int rows, int cols)
+// Fragments of wmma run through the matrix row by row, lane after lane, and begin anew behind its end.
+static struct spot next_spot(struct spot *at, int rows, int cols)
 {
-    int at = (lane * regs * per_reg + r * per_reg + j) % (rows * cols);
-    return (struct spot){at / cols, at % cols};
+    struct spot here = *at;
+    if (++at->col == cols) {
+        at->col = 0;
+        at->row = at->row + 1 == rows ? 0 : at->row + 1;
+    }
+    return here;
 }
 static struct spot spot_a(const struct ptx_matrix *x, int lane, int r, int j, int per_reg)
 {
-    if (x->wmma)
-        return spot_wmma(lane, r, j, per_reg, x->a_regs, x->m, x->k);
     int halves = x->m == 16; // registers alternate between rows 0-7 and 8-15
     int col = lane % 4 * per_reg + j + (halves ? r / 2 : r) * 4 * per_reg;
     return (struct spot){lane / 4 + (halves ? r % 2 * 8 : 0), col};
 }
-static struct spot spot_b(const struct ptx_matrix *x, int lane, int r, int j, int per_reg)
+static struct spot spot_b(int lane, int r, int j, int per_reg)
 {
-    if (x->wmma)
-        return spot_wmma(lane, r, j, per_reg, x->b_regs, x->k, x->n);
     return (struct spot){lane % 4 * per_reg + j + r * 4 * per_reg, lane / 4};
 }
-static struct spot spot_c(const struct ptx_matrix *x, int lane, int r, int j, int per_reg, int regs)
+static struct spot spot_c(int lane, int r, int j, int per_reg)
 {
-    if (x->wmma)
-        return spot_wmma(lane, r, j, per_reg, regs, x->m, x->n);
     int i = r * per_reg + j;
     return (struct spot){lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2};
 }
@@ -134,25 +133,26 @@ struct operands {
 static void gather(const struct ptx_warp *w, const struct ptx_op *o, const struct ptx_matrix *x, struct operands *in)
 {
     int first_a = x->d_regs, first_b = first_a + x->a_regs, first_c = first_b + x->b_regs;
+    struct spot at_a = {0}, at_b = {0}, at_c = {0};
     int pa = elements_of(x->a_type), pb = elements_of(x->b_type), pc = elements_of(x->c_type);
     for (int lane = 0; lane < PTX_LANES; lane++) {
         for (int r = 0; r < x->a_regs; r++)
             for (int j = 0; j < pa; j++) {
-                struct spot s = spot_a(x, lane, r, j, pa);
+                struct spot s = x->wmma ? next_spot(&at_a, x->m, x->k) : spot_a(x, lane, r, j, pa);
                 in->a[s.row][s.col] =
                     element(part_of(w, ptx_operand(o, (unsigned)(first_a + r)), lane, j, ptx_matrix_bits(x->a_type)),
                             x->a_type);
             }
         for (int r = 0; r < x->b_regs; r++)
             for (int j = 0; j < pb; j++) {
-                struct spot s = spot_b(x, lane, r, j, pb);
+                struct spot s = x->wmma ? next_spot(&at_b, x->k, x->n) : spot_b(lane, r, j, pb);
                 in->b[s.row][s.col] =
                     element(part_of(w, ptx_operand(o, (unsigned)(first_b + r)), lane, j, ptx_matrix_bits(x->b_type)),
                             x->b_type);
             }
         for (int r = 0; r < x->c_regs; r++)
             for (int j = 0; j < pc; j++) {
-                struct spot s = spot_c(x, lane, r, j, pc, x->c_regs);
+                struct spot s = x->wmma ? next_spot(&at_c, x->m, x->n) : spot_c(lane, r, j, pc);
                 in->c[s.row][s.col] =
                     element(part_of(w, ptx_operand(o, (unsigned)(first_c + r)), lane, j, ptx_matrix_bits(x->c_type)),
                             x->c_type);
@@ -162,18 +162,20 @@ static void gather(const struct ptx_warp *w, const struct ptx_op *o, const struc
 
 static void multiply(const struct ptx_matrix *x, struct operands *in)
 {
+    bool bits = x->a_type == PTX_M_B1, fused = x->d_type == PTX_M_F64;
     for (int i = 0; i < x->m; i++)
         for (int k = 0; k < x->k; k++) {
-            double a = in->a[i][k];
-            for (int j = 0; j < x->n; j++) {
-                double b = in->b[k][j];
-                if (x->a_type == PTX_M_B1)
-                    in->c[i][j] += x->xor_popc ? a != b : a != 0 && b != 0;
-                else if (x->d_type == PTX_M_F64)
-                    in->c[i][j] = fma(a, b, in->c[i][j]);
-                else
-                    in->c[i][j] += a * b;
-            }
+            double a = in->a[i][k], *c = in->c[i];
+            const double *b = in->b[k];
+            if (bits)
+                for (int j = 0; j < x->n; j++)
+                    c[j] += x->xor_popc ? a != b[j] : a != 0 && b[j] != 0;
+            else if (fused)
+                for (int j = 0; j < x->n; j++)
+                    c[j] = fma(a, b[j], c[j]);
+            else
+                for (int j = 0; j < x->n; j++)
+                    c[j] += a * b[j];
         }
 }
 
@@ -194,11 +196,12 @@ static void mma(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     struct operands in;
     gather(w, o, x, &in);
     multiply(x, &in);
+    struct spot at = {0};
     int per = elements_of(x->d_type), bits = ptx_matrix_bits(x->d_type);
     for (int lane = 0; lane < PTX_LANES; lane++)
         for (int r = 0; r < x->d_regs; r++)
             for (int j = 0; j < per; j++) {
-                struct spot s = spot_c(x, lane, r, j, per, x->d_regs);
+                struct spot s = x->wmma ? next_spot(&at, x->m, x->n) : spot_c(lane, r, j, per);
                 bool clamp = x->satfinite && is_whole(x->d_type);
                 put_part(w, ptx_operand(o, (unsigned)r), lane, j, bits,
                          element_bits(in.c[s.row][s.col], x->d_type, clamp));
@@ -274,6 +277,16 @@ static void movmatrix(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     }
 }
 
+static void copy_element(void *to, const void *from, int bytes)
+{
+    if (bytes == 2)
+        memcpy(to, from, 2);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
 // Loads and stores of wmma. Operands: address, stride in elements, registers. All lanes give the same address.
 static void wmma_move(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, bool store)
 {
@@ -284,6 +297,7 @@ static void wmma_move(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask,
     int lines = x->column_major ? x->cols : x->rows, length = x->column_major ? x->rows : x->cols;
     uint64_t stride = ptx_u32(w, o->r[1])[0], base = lane_address(w, o, 0);
     char *line[MAX_M];
+    struct spot place = {0};
     struct ptx_op_count *c = &w->thread->ops[o->id];
     c->requests++;
     for (int i = 0; i < lines; i++) {
@@ -298,15 +312,15 @@ static void wmma_move(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask,
     for (int lane = 0; lane < PTX_LANES; lane++)
         for (int r = 0; r < x->regs; r++)
             for (int j = 0; j < per; j++) {
-                struct spot s = spot_wmma(lane, r, j, per, x->regs, x->rows, x->cols);
+                struct spot s = next_spot(&place, x->rows, x->cols);
                 char *at = x->column_major ? line[s.col] + s.row * bytes : line[s.row] + s.col * bytes;
                 uint32_t reg = ptx_operand(o, (unsigned)r + 2);
                 uint64_t value = 0;
                 if (store) {
                     value = part_of(w, reg, lane, j, bits);
-                    memcpy(at, &value, (size_t)bytes);
+                    copy_element(at, &value, bytes);
                 } else {
-                    memcpy(&value, at, (size_t)bytes);
+                    copy_element(&value, at, bytes);
                     put_part(w, reg, lane, j, bits, value);
                 }
             }
