@@ -119,11 +119,11 @@ static void command(struct kb_app *a, int what, const char *arg)
         a->driver.command(a->driver.context, what, arg);
 }
 
-static bool running(const struct kb_app *a)
+static bool running(const struct kb_app *a, int rungs)
 {
     for (int i = 0; i < a->model->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(a->model, i);
-        for (int r = 0; v && r < KB_RUNGS; r++)
+        for (int r = 0; v && r < rungs; r++)
             if (v->rungs[r].status == KB_STATUS_RUNNING)
                 return true;
     }
@@ -132,7 +132,7 @@ static bool running(const struct kb_app *a)
 
 int kb_app_tick_ms(const struct kb_app *a)
 {
-    return running(a) && !a->model->ended ? 100 : 1000;
+    return running(a, KB_RUNGS) && !a->model->ended ? 100 : 1000;
 }
 
 static unsigned scroll(struct kb_app *a, int by)
@@ -325,7 +325,7 @@ static unsigned act(struct kb_app *a, enum kb_action action, bool burst)
     case KB_ACT_SUSPEND:
         return KB_DID_SUSPEND;
     case KB_ACT_QUIT: // a q amid other keys may be pasted text
-        return burst || (running(a) && !a->driver.replay) ? open_overlay(a, KB_OVERLAY_QUIT) : KB_DID_QUIT;
+        return burst || (running(a, KB_RUNG_LATE) && !a->driver.replay) ? open_overlay(a, KB_OVERLAY_QUIT) : KB_DID_QUIT;
     default:
         return do_work(a, action);
     }

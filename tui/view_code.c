@@ -181,8 +181,6 @@ static void draw_text(struct kb_app *a, const struct kb_canvas *c, const struct 
     a->sass.rows = lines;
     a->sass.page = c->area.h;
     kb_sass_view_scroll(&a->sass, 0);
-    if (!at)
-        kb_put_cut(c, 0, 0, c->area.w, KB_STYLE_DIM, answer->reason ? answer->reason : "not at hand yet");
     for (int n = 0; at && at < end && n < a->sass.top + c->area.h; n++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
@@ -201,6 +199,17 @@ static bool as_text(const struct kb_app *a)
     return a->code_kind != KB_CODE_SASS && !a->against;
 }
 
+// In full length: why there is nothing to see.
+static void draw_reason(struct kb_app *a, const struct kb_canvas *c, const char *reason)
+{
+    struct kb_lines lines = {.ascii = a->ascii};
+    kb_lines_text(&lines, KB_STYLE_DIM, c->area.w, 0, reason);
+    for (int y = 0; y < lines.count; y++)
+        kb_line_draw(c, 0, y, c->area.w, &lines.items[y]);
+    kb_lines_free(&lines);
+    a->sass.rows = a->sass.page = a->sass.top = 0;
+}
+
 static void draw(struct kb_app *a, const struct kb_canvas *c)
 {
     struct subject s;
@@ -208,7 +217,9 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
     if (a->code_kind == KB_CODE_SASS && !a->against && s.answer.text)
         read_samples(a, &s);
     a->sass.mode = a->against ? KB_SASS_DIFF : KB_SASS_LISTING;
-    if (as_text(a)) {
+    if (!s.answer.text && !s.answer.diff) {
+        draw_reason(a, c, s.answer.reason ? s.answer.reason : "not at hand yet");
+    } else if (as_text(a)) {
         draw_text(a, c, &s.answer);
     } else {
         struct kb_sass_view_input in = input_of(a, &s);
