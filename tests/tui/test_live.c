@@ -167,6 +167,39 @@ static void test_pause_and_edit(void **state)
     quit(b);
 }
 
+// Texts and comparisons come from the session while the screen goes on.
+static void test_code(void **state)
+{
+    struct bed *b = *state;
+    wait_done(b, "v1");
+    pty_send(b->pty, "8");
+    assert_true(pty_wait(b->pty, "8 source"));
+    assert_true(pty_wait(b->pty, "__global__ void a(const float *x, float *y, int n)"));
+    pty_send(b->pty, "9");
+    assert_true(pty_wait(b->pty, "machine code: first v1"));
+    pty_send(b->pty, "mm");
+    assert_true(pty_wait(b->pty, "source: first v1"));
+    assert_true(pty_wait(b->pty, "//fake: time=20"));
+    save(b, "time=15");
+    assert_true(pty_wait(b->pty, "source: first v2"));
+    assert_true(pty_wait(b->pty, "//fake: time=15"));
+    pty_send(b->pty, "d");
+    assert_true(pty_wait(b->pty, "source: first v2 against first v1"));
+    assert_true(pty_wait(b->pty, "no real change"));
+    pty_send(b->pty, "d");
+    assert_true(pty_wait(b->pty, "no baseline is pinned"));
+    pty_send(b->pty, "dd"); // round again, to the text itself
+    assert_true(pty_wait(b->pty, "//fake: time=15"));
+    save(b, "sass=na");
+    assert_true(pty_wait(b->pty, "//fake: sass=na"));
+    pty_send(b->pty, "m");
+    assert_true(pty_wait(b->pty, "there is no nvdisasm"));
+    wait_done(b, "v3");
+    pty_send(b->pty, "a2");
+    assert_true(pty_wait(b->pty, "2 errors"));
+    quit(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_alive_while_it_hangs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pause_and_edit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_code, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
