@@ -142,6 +142,7 @@ struct ptx_launch {
     const uint8_t *params;
     size_t param_bytes;
     bool cooperative;
+    uint32_t resident_a_thread; // blocks that one host thread lets take turns
     uint64_t seed, budget;
     uint32_t time; // check "full": rises with each access
     _Atomic uint64_t next_cta;

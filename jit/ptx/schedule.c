@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_QUANTUM = 1 << 22, QUANTUM = 1 << 15, SLICE = 1 << 15, MAX_RESIDENT = 1024, MAX_THREADS = 256 };
+enum { FIRST_QUANTUM = 1 << 22, QUANTUM = 1 << 15, SLICE = 1 << 15, MAX_THREADS = 256 };
+// Blocks that take turns: as many as a large GPU keeps resident at least, more where they are small.
+enum { LEAST_RESIDENT = 192, MOST_RESIDENT = 4096, RESIDENT_BYTES = 512 << 20 };
 
 static void vfault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char *name, const char *text)
 {
@@ -244,7 +246,7 @@ static void run_thread(struct ptx_thread *t)
     uint32_t resident = 0;
     bool more = true, turns = l->cooperative;
     while (!t->stop) {
-        bool want = !resident || l->cooperative || (turns && resident < MAX_RESIDENT);
+        bool want = !resident || l->cooperative || (turns && resident < l->resident_a_thread);
         uint64_t n = more && want ? atomic_fetch_add(&l->next_cta, 1) : l->ctas;
         if (more && want && n >= l->ctas)
             more = false;
@@ -329,9 +331,18 @@ static uint64_t thread_count(const struct ptx_launch *l)
     return n > l->ctas ? l->ctas : n;
 }
 
+static uint32_t resident_limit(const struct ptx_launch *l, uint64_t threads)
+{
+    size_t warp = l->func->program->frame_bytes + (size_t)l->local_bytes * PTX_LANES + sizeof(struct ptx_warp);
+    size_t most = RESIDENT_BYTES / (warp * l->warps + l->shared_end + 1);
+    most = most < LEAST_RESIDENT ? LEAST_RESIDENT : most > MOST_RESIDENT ? MOST_RESIDENT : most;
+    return (uint32_t)((most + threads - 1) / threads);
+}
+
 int ptx_run(struct ptx_launch *l, struct ptx_thread *total)
 {
     uint64_t n = thread_count(l), started = 1;
+    l->resident_a_thread = resident_limit(l, n);
     struct ptx_thread *threads = kb_alloc(n * sizeof *threads);
     for (uint64_t i = 0; i < n; i++) {
         threads[i].launch = l;

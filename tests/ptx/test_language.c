@@ -87,7 +87,7 @@ static void test_globals(void **state)
 // Runs f with stdout going into a file and gives back its text.
 static char *captured(struct cpu *c, void (*f)(struct cpu *))
 {
-    char path[] = "/tmp/kb-ptx-XXXXXX";
+    char path[] = KB_BUILD_DIR "/printed-XXXXXX";
     int fd = mkstemp(path), saved = dup(1);
     assert_true(fd >= 0 && saved >= 0);
     fflush(stdout);
