@@ -77,7 +77,9 @@ static void a_save_goes_first(void **state)
     bed_kernel(b, "a.cu", "a", "//fake: time=20", 2);
     bed_until_event(b, "done variant=a status=pass");
     assert_non_null(bed_find(b, "rung variant=a version=1 rung=sections status=skip"));
-    until_all(b);
+    bed_until_event(b, "rung variant=a version=2 rung=sections status=pass");
+    bed_until_event(b, "rung variant=a version=2 rung=counters status=pass");
+    bed_until_event(b, "rung variant=b rung=counters status=pass");
     assert_int_equal(bed_log_count(b, "profile start"), 1);
     bed_free(b);
 }
