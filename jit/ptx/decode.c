@@ -285,8 +285,6 @@ uint32_t ptx_source(struct ptx_decoder *d, const struct ptx_operand *o, int bits
     case PTX_SYMBOL:
         return symbol_address(d, o, bits);
     case PTX_VECTOR: {
-        struct ptx_operand target = {.kind = PTX_SINK};
-        (void)target;
         uint32_t t = ptx_temp(d, bits), regs[5] = {t};
         int n = o->item_count, part = n ? bits / n : 0;
         if ((n != 2 && n != 4) || part < 8) {

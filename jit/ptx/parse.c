@@ -276,7 +276,6 @@ static void parse_loc(struct ptx_parser *p)
             take_integer(p);
         }
     }
-    // An inlined line's outer place may itself be inlined: follow it to where the chain began.
     struct ptx_module *m = p->module;
     KB_GROW(m->locs, m->loc_count, m->loc_cap);
     p->loc = m->loc_count;
