@@ -1,6 +1,7 @@
 #include "tui/verdict_notes.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tui/format.h"
 
 #include <math.h>
@@ -117,7 +118,15 @@ static const char *case_remark(const struct kb_model *m, const struct kb_model_v
 
 const char *kb_weak_note(const struct kb_model *m, const struct kb_model_version *v)
 {
-    return case_remark(m, v, "too weak");
+    const char *found = case_remark(m, v, "too weak");
+    int64_t since = kb_json_int(m->session, "t_ms", 0); // of the contract that holds now
+    for (int i = m->log_count - 1; v && !found && i >= 0; i--) {
+        const struct kb_log_line *line = kb_model_log(m, i);
+        if (line->t_ms < since)
+            break;
+        found = kb_starts(line->text, "weak: case ") ? line->text + strlen("weak: ") : NULL;
+    }
+    return found;
 }
 
 const char *kb_differing_note(const struct kb_model *m, const struct kb_model_version *v)

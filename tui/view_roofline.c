@@ -62,6 +62,28 @@ static struct roofs roofs_of(const struct kb_app *a)
     return r;
 }
 
+// What the hardware counted goes before what is declared; both are said.
+static void take_counted(const struct kb_app *a, const struct kb_model_version *v, struct point *p)
+{
+    cJSON *counted = kb_model_counted_roofline(a->model, v);
+    double rate = kb_json_number(counted, "attained_bytes_per_s", NAN);
+    if (!isnan(rate)) {
+        p->share *= rate / p->rate; // of the same roof
+        p->rate = rate;
+        p->work_bytes = kb_json_number(counted, "bytes", NAN);
+        p->source = "by counters";
+    }
+    double flops = kb_json_number(counted, "attained_flops", NAN);
+    if (!isnan(rate) && !isnan(flops)) {
+        bool all = !strcmp(kb_json_text(counted, "flops_source", ""), "counters");
+        p->attained = flops;
+        p->work_flops = kb_json_number(counted, "flops", NAN);
+        p->intensity = kb_json_number(counted, "intensity", NAN);
+        p->source = all ? "by counters" : "bytes by counters";
+    }
+    cJSON_Delete(counted);
+}
+
 static struct point point_of(const struct kb_app *a, const struct kb_model_version *v)
 {
     int index = kb_app_pick_timed_case(a);
@@ -85,6 +107,8 @@ static struct point point_of(const struct kb_app *a, const struct kb_model_versi
     p.attained = speed ? kb_json_number(r, "attained_flops", NAN) : NAN;
     p.rate = speed ? kb_json_number(r, "attained_bytes_per_s", NAN) : NAN;
     p.share = speed ? kb_json_number(r, "share", NAN) : NAN;
+    if (speed && index == a->model->headline && strcmp(p.bound, "compute"))
+        take_counted(a, v, &p);
     return p;
 }
 
@@ -122,6 +146,8 @@ static void first_line(const struct kb_app *a, struct kb_line *l, const struct p
     if (!isnan(roof))
         kb_spanf(l, KB_STYLE_DIM, " of %s (%s)", (compute ? kb_show_flops_rate(roof) : kb_show_bytes_rate(roof)).s,
                  compute ? "fp32" : r->bandwidth_source);
+    if (p->share > 0 && p->share < 1)
+        kb_spanf(l, KB_STYLE_TEXT, "; at most %.2f x left", 1 / p->share);
 }
 
 static void second_line(struct kb_line *l, const struct point *p, const struct roofs *r, const char *why)
@@ -129,8 +155,8 @@ static void second_line(struct kb_line *l, const struct point *p, const struct r
     if (isnan(p->work_bytes) && isnan(p->work_flops))
         kb_spanf(l, KB_STYLE_UNKNOWN, "work unknown: %s", why);
     else
-        kb_spanf(l, KB_STYLE_DIM, "%s FLOP/B  %s, %s %s", kb_show_error(p->intensity).s, kb_show_bytes(p->work_bytes).s,
-                 kb_show_flops(p->work_flops).s, p->source);
+        kb_spanf(l, KB_STYLE_DIM, "%s FLOP/B  %s, %s (%s)", kb_show_error(p->intensity).s,
+                 kb_show_bytes(p->work_bytes).s, kb_show_flops(p->work_flops).s, p->source);
     if (!isnan(r->footprint))
         kb_spanf(l, KB_STYLE_ROOF_DASHED, "  - - copy of this footprint %s", kb_show_bytes_rate(r->footprint).s);
 }

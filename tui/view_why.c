@@ -208,6 +208,9 @@ static void add_comparison(struct kb_line *l, const cJSON *event, const cJSON *a
         add_bar(l, rate / peak, cells);
         kb_spanf(l, KB_STYLE_NUMBER, " %s", kb_show_percent(rate / peak).s);
         kb_spanf(l, KB_STYLE_DIM, " of %s", (flops ? kb_show_flops_rate(peak) : kb_show_bytes_rate(peak)).s);
+    } else if (best == 100 && !strcmp(kb_json_text(about, "unit", ""), "%")) {
+        kb_span(l, KB_STYLE_TEXT, "  ");
+        add_bar(l, value / 100, cells);
     } else if (!isnan(best)) {
         kb_spanf(l, KB_STYLE_DIM, "  best %s", kb_show_plain(best).s);
     }

@@ -373,6 +373,38 @@ static void test_doubts(void **state)
     expect(KB_PANE_ERRORS, "not reproducible: big: 3 of 16 repeated runs differ bitwise", NULL);
 }
 
+// What the worker says when it prepares a bench: it holds until another contract is accepted.
+static void test_weak_bench(void **state)
+{
+    (void)state;
+    expect_verdict("TIMED", "weak bench");
+    apply("{\"type\":\"log\",\"t_ms\":5,\"source\":\"run\",\"text\":\"weak: case big: zeros would pass, too: tolerance "
+          "or inputs of the bench are too weak\"}");
+    expect_verdict("weak bench: see errors", NULL);
+    expect(KB_PANE_ERRORS, "weak bench: case big: zeros would pass", NULL);
+    apply("{\"type\":\"bench\",\"t_ms\":9,\"bench\":{\"name\":\"b\"},\"cases\":[{\"index\":0,\"label\":\"big\","
+          "\"timed\":true}],\"headline\":0,\"variants\":[{\"name\":\"one\",\"source\":\"one.cu\"}]}");
+    expect(KB_PANE_ERRORS, "errors", "weak bench");
+}
+
+// The point under the roofs goes by what the hardware counted, and the pane says so.
+static void test_counted_point(void **state)
+{
+    (void)state;
+    apply("{\"type\":\"timing\",\"variant\":\"one\",\"version\":1,\"case\":0,\"stage\":\"settled\",\"cold\":{"
+          "\"median_us\":100,\"samples\":20},\"roofline\":{\"flops\":1e9,\"bytes\":2e8,\"intensity\":5,"
+          "\"attained_flops\":1e13,\"attained_bytes_per_s\":2e12,\"bound\":\"memory\",\"share\":0.5,\"source\":"
+          "\"declared\"}}");
+    expect(KB_PANE_ROOFLINE, "2.00 TB/s", "by counters");
+    expect(KB_PANE_ROOFLINE, "at most 2.00 x left", NULL);
+    apply("{\"type\":\"counters\",\"variant\":\"one\",\"version\":1,\"case\":0,\"stage\":\"bytes\",\"metrics\":{"
+          "\"dram_bytes\":3e8}}");
+    expect(KB_PANE_ROOFLINE, "3.00 TB/s", "(declared)");
+    expect(KB_PANE_ROOFLINE, "300 MB", "200 MB");
+    expect(KB_PANE_ROOFLINE, "75%", NULL);
+    expect(KB_PANE_ROOFLINE, "by counters", NULL);
+}
+
 static void test_disk(void **state)
 {
     (void)state;
@@ -395,6 +427,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_weak_bench, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counted_point, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
