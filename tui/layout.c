@@ -9,6 +9,7 @@ enum {
     STACKED_ROWS_FROM = 34,
     PANE_ROWS = 9,
     CODE_ROWS = 16,
+    ONE_LINE_FROM = 230,
 };
 
 void kb_places_show(struct kb_places *p, enum kb_pane focus)
@@ -125,7 +126,7 @@ void kb_layout_make(int columns, int rows, enum kb_pane focus, const struct kb_p
         return;
     }
     // The verdict is one line, and gets a second where it cannot fit into one and there is room.
-    int verdict = rows >= 20 && columns < THREE_COLUMNS_FROM ? 2 : 1;
+    int verdict = rows >= 20 && columns < ONE_LINE_FROM ? 2 : 1;
     l->bar = (struct kb_rect){0, 0, columns, 1};
     l->ladder = (struct kb_rect){0, 1, columns, 1};
     l->verdict = (struct kb_rect){0, 2, columns, verdict};

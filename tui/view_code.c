@@ -199,11 +199,33 @@ static bool as_text(const struct kb_app *a)
     return a->code_kind != KB_CODE_SASS && !a->against;
 }
 
+// What is known of a version's machine code without its listing.
+static void add_summary(const struct kb_app *a, int width, struct kb_lines *out)
+{
+    const cJSON *kernel, *item;
+    cJSON_ArrayForEach(kernel, kb_json_get(kb_sass_event(kb_app_version(a)), "kernels"))
+    {
+        struct kb_line line = {.ascii = a->ascii};
+        int live = (int)kb_json_int(kernel, "live_registers_peak", 0);
+        kb_lines_add(out);
+        kb_span(&line, KB_STYLE_TITLE, kb_json_text(kernel, "name", "?"));
+        kb_spanf(&line, KB_STYLE_DIM, "  %d instructions", (int)kb_json_int(kernel, "instructions", 0));
+        if (live > 0)
+            kb_spanf(&line, KB_STYLE_DIM, ", at most %d registers live", live);
+        cJSON_ArrayForEach(item, kb_json_get(kernel, "by_class"))
+            kb_spanf(&line, KB_STYLE_TEXT, "  %s %.0f", item->string ? item->string : "?", item->valuedouble);
+        kb_lines_wrap(out, &line, width, 2, 0);
+        kb_line_free(&line);
+    }
+}
+
 // In full length: why there is nothing to see.
 static void draw_reason(struct kb_app *a, const struct kb_canvas *c, const char *reason)
 {
     struct kb_lines lines = {.ascii = a->ascii};
     kb_lines_text(&lines, KB_STYLE_DIM, c->area.w, 0, reason);
+    if (a->code_kind == KB_CODE_SASS && !a->against)
+        add_summary(a, c->area.w, &lines);
     for (int y = 0; y < lines.count; y++)
         kb_line_draw(c, 0, y, c->area.w, &lines.items[y]);
     kb_lines_free(&lines);
