@@ -37,7 +37,7 @@ static void open_page(const struct kb_app *a, struct page *p)
     p->file = variant->source ? variant->source : "";
     kb_why_events_of(a, v, &why);
     kb_costs_make(why.in.sections, index < a->model->case_count ? v->cases[index].facts : NULL, p->file, &p->costs);
-    if (a->driver.code)
+    if (a->driver.code && v->number > 0)
         a->driver.code(a->driver.context, &request, &answer);
     p->text = answer.text;
     p->size = answer.size;
