@@ -155,9 +155,9 @@ static int run_version(void *context, int set, struct kb_error *e)
 static void time_versions(struct version *versions, int count, struct kb_timing_options options,
                           struct kb_timing_result *results)
 {
-    struct kb_timing_target targets[2];
+    struct kb_timing_target targets[KB_MAX_TARGETS];
     struct kb_error e = {0};
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && i < KB_MAX_TARGETS; i++)
         targets[i] = (struct kb_timing_target){run_version, &versions[i], 1};
     options.sets = 2 * SETS;
     options.cold = true;
