@@ -21,24 +21,26 @@
 
 // The parts wait for fixed numbers of cycles: 50, 30 and 20% of the whole. The second and third by a function that is
 // inlined, and that has no section of its own.
-static const char source[] = "__device__ __forceinline__ void spin(long long cycles)\n"         // 1
-                             "{\n"                                                              // 2
-                             "    long long start = clock64();\n"                               // 3
-                             "    while (clock64() - start < cycles)\n"                         // 4
-                             "        ;\n"                                                      // 5
-                             "}\n"                                                              // 6
-                             "extern \"C\" __global__ void parts(float *out, long long unit)\n" // 7
-                             "{\n"                                                              // 8
-                             "    //kb: section half\n"                                         // 9
-                             "    long long start = clock64();\n"                               // 10
-                             "    while (clock64() - start < 50 * unit)\n"                      // 11
-                             "        ;\n"                                                      // 12
-                             "    //kb: section third\n"                                        // 13
-                             "    spin(30 * unit);\n"                                           // 14
-                             "    //kb: section rest\n"                                         // 15
-                             "    spin(20 * unit);\n"                                           // 16
-                             "    out[blockIdx.x * blockDim.x + threadIdx.x] = start & 1;\n"    // 17
-                             "}\n"                                                              // 18
+static const char source[] = "__device__ __forceinline__ float spin(long long cycles, float x)\n"    // 1
+                             "{\n"                                                                   // 2
+                             "    long long start = clock64();\n"                                    // 3
+                             "    while (clock64() - start < cycles)\n"                              // 4
+                             "        for (int i = 0; i < 64; i++) x = __fmaf_rn(x, 1.01f, 0.5f);\n" // 5
+                             "    return x;\n"                                                       // 6
+                             "}\n"                                                                   // 7
+                             "extern \"C\" __global__ void parts(float *out, long long unit)\n"      // 8
+                             "{\n"                                                                   // 9
+                             "    //kb: section half\n"                                              // 10
+                             "    long long start = clock64();\n"                                    // 11
+                             "    float x = start & 1;\n"                                            // 12
+                             "    while (clock64() - start < 50 * unit)\n"                           // 13
+                             "        for (int i = 0; i < 64; i++) x = __fmaf_rn(x, 1.01f, 0.5f);\n" // 14
+                             "    //kb: section third\n"                                             // 15
+                             "    x = spin(30 * unit, x);\n"                                         // 16
+                             "    //kb: section rest\n"                                              // 17
+                             "    x = spin(20 * unit, x);\n"                                         // 18
+                             "    out[blockIdx.x * blockDim.x + threadIdx.x] = x;\n"                 // 19
+                             "}\n"                                                                   // 20
                              "extern \"C\" __global__ void copy(float4 *to, const float4 *from, long long n)\n"
                              "{\n"
                              "    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += "
@@ -61,7 +63,7 @@ static const char source[] = "__device__ __forceinline__ void spin(long long cyc
                              "}\n";
 
 static const struct kb_section_mark marks[] = {
-    {"gpu.cu", "half", 9, 12}, {"gpu.cu", "third", 13, 14}, {"gpu.cu", "rest", 15, 18}};
+    {"gpu.cu", "half", 10, 14}, {"gpu.cu", "third", 15, 16}, {"gpu.cu", "rest", 17, 20}};
 
 static struct kb_device *device;
 static struct kb_compiled compiled;
@@ -299,7 +301,7 @@ static void copy_sampled(void **state)
         fail_msg("%s", kb_error_line(&e));
     print_profile("copy of 64 MiB", &p, ms_since(before));
     struct kb_sections s;
-    const struct kb_section_mark whole = {"gpu.cu", "copy", 19, 23};
+    const struct kb_section_mark whole = {"gpu.cu", "copy", 21, 25};
     struct kb_line_table *table;
     assert_int_equal(kb_line_table_read(compiled.cubin, compiled.cubin_size, &table, &e), 0);
     kb_sections_make(&p, table, &whole, 1, &s);
