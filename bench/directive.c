@@ -20,6 +20,7 @@ struct scan {
     int capacity;
     int line;
     size_t at;
+    const char *blanked;
     struct kb_error *e;
 };
 
@@ -71,18 +72,47 @@ static struct kb_directive *add(struct scan *s)
     return d;
 }
 
+// The line of the brace that closes the block around s->at: for what stands in a function's own block, its end.
+static int end_of_block(const struct scan *s)
+{
+    int line = s->line, depth = 0;
+    for (const char *p = s->blanked + s->at; *p && depth >= 0; p++) {
+        line += *p == '\n';
+        depth += *p == '{' ? 1 : *p == '}' ? -1 : 0;
+    }
+    return line;
+}
+
 static int section(struct scan *s, const char *name, size_t n)
 {
+    enum { MOST = 1000 }; // each looks for its end
     if (!n)
         return fail(s, NULL, "a section has no name");
+    if (s->out->directive_count >= MOST)
+        return fail(s, NULL, "more than %d //kb: entries in one file", MOST);
     struct kb_directive *d = add(s);
     d->kind = KB_DIRECTIVE_SECTION;
+    d->end_line = end_of_block(s);
     d->key = kb_strndup(name, n);
     // Two branches of a conditional may share one body: the first names it.
     for (int i = 0; i < s->kernel_count && !d->kernel; i++)
         if (s->kernels[i].at < s->at && s->line <= s->kernels[i].end_line)
             d->kernel = kb_strdup(s->kernels[i].name);
     return 0;
+}
+
+// A section ends before the next one of the same block.
+static void end_sections(struct kb_source *source)
+{
+    for (int i = 0; i < source->directive_count; i++)
+        for (int k = i + 1; k < source->directive_count; k++) {
+            struct kb_directive *d = &source->directives[i], *next = &source->directives[k];
+            if (next->kind != KB_DIRECTIVE_SECTION || next->line == d->line)
+                continue;
+            if (next->line <= d->end_line)
+                d->end_line = next->line - 1;
+            break;
+        }
 }
 
 static int check_expression(struct scan *s, const char *key, const char *text)
@@ -237,7 +267,13 @@ int kb_directives_scan(const char *text, size_t size, const char *path, const st
                        const struct kb_kernel_place *kernels, int kernel_count, struct kb_source *out,
                        struct kb_error *e)
 {
-    struct scan s = {.path = path, .kernels = kernels, .kernel_count = kernel_count, .out = out, .line = 1, .e = e};
+    struct scan s = {.path = path,
+                     .kernels = kernels,
+                     .kernel_count = kernel_count,
+                     .out = out,
+                     .line = 1,
+                     .blanked = blanked->text,
+                     .e = e};
     size_t counted = 0;
     for (int i = 0; i < blanked->line_comment_count; i++) {
         s.at = blanked->line_comments[i];
@@ -247,5 +283,6 @@ int kb_directives_scan(const char *text, size_t size, const char *path, const st
         if (one_line(&s, text + s.at, end ? end : text + size))
             return -1;
     }
+    end_sections(out);
     return 0;
 }

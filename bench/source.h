@@ -26,6 +26,7 @@ enum kb_directive_kind { KB_DIRECTIVE_SET, KB_DIRECTIVE_SECTION };
 struct kb_directive { // one key=value of a `//kb:` line, or one `//kb: section NAME`
     enum kb_directive_kind kind;
     int line;
+    int end_line;  // SECTION: its last line: before the next section of its block, or the block's end; else 0
     char *kernel;  // the kernel it applies to: the next `__global__` (SET), or the one around it (SECTION); NULL if none
     char *variant; // of for=VARIANT, else NULL
     char *key;     // "block", "grid", "shared", "cooperative", "define:NAME"; the section's name for SECTION

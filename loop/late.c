@@ -96,21 +96,6 @@ int kb_late_wait_ms(const struct kb_session *s)
 
 // Sections
 
-static int end_of_section(const struct kb_source *source, int index)
-{
-    const struct kb_directive *d = &source->directives[index];
-    int end = d->line;
-    for (int i = 0; i < source->kernel_count; i++)
-        if (source->kernels[i].line <= d->line && source->kernels[i].end_line >= d->line)
-            end = source->kernels[i].end_line;
-    for (int i = 0; i < source->directive_count; i++) {
-        const struct kb_directive *o = &source->directives[i];
-        if (o->kind == KB_DIRECTIVE_SECTION && o->line > d->line && o->line <= end)
-            end = o->line - 1;
-    }
-    return end;
-}
-
 static void add_marks(cJSON *list, const struct kb_snapshot_file *file)
 {
     struct kb_source source = {0};
@@ -122,7 +107,7 @@ static void add_marks(cJSON *list, const struct kb_snapshot_file *file)
             cJSON *item = cJSON_CreateObject();
             kb_json_set_text(item, "file", file->name);
             kb_json_set_number(item, "line", d->line);
-            kb_json_set_number(item, "end_line", end_of_section(&source, i));
+            kb_json_set_number(item, "end_line", d->end_line);
             kb_json_set_text(item, "name", d->key);
             cJSON_AddItemToArray(list, item);
         }

@@ -11,7 +11,6 @@ struct profile_worker {
     struct run_worker run;
     bool refused; // for good, until a request says `retry`
     struct kb_error refusal;
-    struct kb_buffer sweep; // read to leave the L2 full of lines that need no writing back; bytes 0 until needed
 };
 struct profile_target { // a version on the headline case, loaded anew: fresh globals
     struct profile_worker *worker;
@@ -22,7 +21,6 @@ struct profile_target { // a version on the headline case, loaded anew: fresh gl
     struct kb_program program;
     struct kb_plan plan;
     uint64_t *addresses;
-    bool sweep; // counters: see profile_before()
 };
 
 void profile_sections(struct profile_worker *, const struct kb_frame *);
@@ -41,8 +39,8 @@ struct run_version *profile_version(struct profile_worker *, const struct kb_fra
 int profile_open(struct profile_worker *, const struct kb_frame *, const struct run_version *, struct profile_target *,
                  struct kb_error *);
 void profile_close(struct profile_target *);
-// Before each run: inouts as the set has them, and a cold L2 (as for the cold time). For counters it is then filled
-// with clean lines, so that writing back what the flush left is not counted as the kernel's.
+// Before each run: inouts as the set has them, and the cold L2 of the cold time, so that bytes and time belong together.
+// The lines that the flush wrote are written back while the kernel runs, in place of as many of its own.
 int profile_before(void *target, struct kb_error *);
 int profile_launch(void *target, struct kb_error *);
 

@@ -131,7 +131,6 @@ void profile_counters(struct profile_worker *p, const struct kb_frame *f)
         profile_end(p, f, "counters", "fail", kb_error_line(&error), NULL);
         return;
     }
-    t.sweep = true;
     struct measured *all = kb_alloc(KB_COUNTER_STAGES * sizeof *all);
     int result = measure(&t, stage, all, &error);
     if (result < 0) {

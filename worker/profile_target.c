@@ -56,27 +56,11 @@ static int restore(struct profile_target *t, struct kb_error *e)
     return 0;
 }
 
-static int sweep(struct profile_worker *p, struct kb_error *e)
-{
-    struct kb_device *device = p->run.device;
-    uint64_t hash;
-    if (!p->sweep.bytes) {
-        size_t l2 = device->info.l2_bytes ? device->info.l2_bytes : (size_t)64 << 20;
-        struct kb_buffer_spec spec = {.bytes = 2 * l2, .name = "sweep of the L2"};
-        if (device->ops->alloc(device, &spec, &p->sweep, e) ||
-            device->ops->fill(device, p->sweep.address, 0, p->sweep.bytes, e))
-            return -1;
-    }
-    return kb_op_hash(&p->run.data.ops, &p->sweep, &hash, e); // reads it all
-}
-
 int profile_before(void *target, struct kb_error *e)
 {
     struct profile_target *t = target;
     struct kb_device *device = t->worker->run.device;
-    if (restore(t, e) || (device->ops->flush && device->ops->flush(device, e)))
-        return -1;
-    return t->sweep ? sweep(t->worker, e) : 0;
+    return restore(t, e) || (device->ops->flush && device->ops->flush(device, e)) ? -1 : 0;
 }
 
 int profile_launch(void *target, struct kb_error *e)

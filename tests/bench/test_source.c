@@ -333,9 +333,35 @@ static void test_deep_nesting(void **state)
     kb_text_free(&text);
 }
 
+// A section of a helper that is inlined ends like one of a kernel: before the next, or with its block.
+static void test_sections_end(void **state)
+{
+    (void)state;
+    static const char text[] = "static __device__ void helper(float *a)\n" // 1
+                               "{\n"                                       // 2
+                               "    //kb: section load\n"                  // 3
+                               "    if (a) { a[0] = '}'; }\n"              // 4
+                               "    //kb: section write\n"                 // 5
+                               "    for (;;) {\n"                          // 6
+                               "        //kb: section inner\n"             // 7
+                               "        a[1] = 2; // }\n"                  // 8
+                               "    }\n"                                   // 9
+                               "}\n"                                       // 10
+                               "__global__ void k(float *a) { helper(a); }\n";
+    static const int ends[] = {4, 6, 9};
+    struct kb_source s = {0};
+    struct kb_error e = {0};
+    assert_int_equal(kb_source_scan(text, sizeof text - 1, "k.cu", &s, &e), 0);
+    assert_int_equal(s.directive_count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(s.directives[i].end_line, ends[i]);
+    kb_source_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sections_end),
         cmocka_unit_test(test_where_kernels_hide),
         cmocka_unit_test(test_comments_strings_and_macros),
         cmocka_unit_test(test_scopes),
