@@ -308,8 +308,8 @@ void kb_run_assign(struct kb_session *s)
         send_prepare(s);
     else if (prepare)
         return;
-    else if (b && s->options.once && !r->roofs_known && b->next == KB_RUNG_TIME)
-        send_quiet_work(s); // a table without roofs would say less
+    else if (b && !r->roofs_known && b->next == KB_RUNG_TIME)
+        send_quiet_work(s); // every share is one of the same roofs; some 40 ms once for a GPU and driver, then cached
     if (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE)
         return;
     if (b && kb_take_gpu(s))
