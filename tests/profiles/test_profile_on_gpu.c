@@ -336,7 +336,7 @@ static void count(struct job *j, enum kb_counter_stage stage, const char *name, 
         double x = kb_counter_value(&kb_counters[i], metrics, v->value, v->why, n, &why);
         print_message("    %-26s %.6g %s%s%s\n", kb_counters[i].name, x, kb_counters[i].unit, why ? ": " : "",
                       why ? why : "");
-        if (!strcmp(kb_counters[i].name, name))
+        if (!why && !strcmp(kb_counters[i].name, name)) // other chips' names of it are unknown here
             *value = x;
     }
     free(v);
