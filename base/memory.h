@@ -13,7 +13,7 @@ char *kb_format(const char *format, ...) __attribute__((format(printf, 1, 2))); 
 #define KB_GROW(array, count, cap)                                                                                     \
     do {                                                                                                               \
         if ((size_t)(count) >= (size_t)(cap)) {                                                                        \
-            (cap) = (cap) ? (cap) * 2 : 8;                                                                             \
+            (cap) = (cap) ? (cap)*2 : 8;                                                                               \
             (array) = kb_realloc((array), (size_t)(cap) * sizeof *(array));                                            \
         }                                                                                                              \
     } while (0)

@@ -1,4 +1,5 @@
-// A bench: one operator, its arguments, cases, reference and variants. The in-memory form of bench.json (docs/bench.md).
+// A bench: one operator, its arguments, cases, reference and variants. The in-memory form of bench.json
+// (docs/bench.md).
 #ifndef KB_BENCH_BENCH_H
 #define KB_BENCH_BENCH_H
 #include "base/error.h"
@@ -19,8 +20,17 @@ const char *kb_role_name(enum kb_role r);
 // FILE: a .npy beside the bench. CANCELLATION: pairs of large values of opposite sign. NEG_INF_ROWS: normal, but some
 // whole rows and some single elements of the innermost dimension are -inf.
 enum kb_fill_kind {
-    KB_FILL_NORMAL, KB_FILL_UNIFORM, KB_FILL_LOGNORMAL, KB_FILL_INTEGERS, KB_FILL_CONSTANT, KB_FILL_ZEROS,
-    KB_FILL_CANCELLATION, KB_FILL_NEG_INF_ROWS, KB_FILL_DENORMALS, KB_FILL_FILE, KB_FILLS
+    KB_FILL_NORMAL,
+    KB_FILL_UNIFORM,
+    KB_FILL_LOGNORMAL,
+    KB_FILL_INTEGERS,
+    KB_FILL_CONSTANT,
+    KB_FILL_ZEROS,
+    KB_FILL_CANCELLATION,
+    KB_FILL_NEG_INF_ROWS,
+    KB_FILL_DENORMALS,
+    KB_FILL_FILE,
+    KB_FILLS
 };
 struct kb_fill {
     enum kb_fill_kind kind;
@@ -42,7 +52,7 @@ struct kb_arg {
 };
 
 struct kb_case {
-    char *name; // "" if none was given
+    char *name;                     // "" if none was given
     struct kb_names over, cpu_over; // values that replace params; cpu_over on the CPU device, on top of over
     bool timed;
     bool has_cpu;
@@ -50,12 +60,12 @@ struct kb_case {
 };
 
 struct kb_launch {
-    char *kernel; // a name, or a name expression: "k", "n::k", "k<float,4>"
+    char *kernel;             // a name, or a name expression: "k", "n::k", "k<float,4>"
     char *grid[3], *block[3]; // expressions
     int grid_dims, block_dims;
     char *shared; // dynamic bytes; NULL: none
     bool cooperative;
-    char **args;  // names in parameter order; NULL: all args of the bench
+    char **args; // names in parameter order; NULL: all args of the bench
     int arg_count;
 };
 
@@ -96,8 +106,8 @@ struct kb_tolerance {
 enum kb_goal_kind { KB_GOAL_NONE, KB_GOAL_ROOF, KB_GOAL_VERSUS };
 struct kb_goal {
     enum kb_goal_kind kind;
-    double ratio;  // share of the roof, or speed relative to `versus`
-    char *versus;  // a variant's name
+    double ratio; // share of the roof, or speed relative to `versus`
+    char *versus; // a variant's name
 };
 
 struct kb_bench {
@@ -146,8 +156,8 @@ int kb_variant_resolve(const struct kb_bench *b, int variant, const struct kb_so
                        struct kb_error *e);
 // The same with macros of the command line on top ("NAME=VALUE", or "NAME" for 1), which win over both. They are in
 // the result's defines, so that launches and template arguments know them; nobody has to pass them on again.
-int kb_variant_resolve_with(const struct kb_bench *b, int variant, const struct kb_source *source,
-                            char *const *defines, int define_count, struct kb_variant **out, struct kb_error *e);
+int kb_variant_resolve_with(const struct kb_bench *b, int variant, const struct kb_source *source, char *const *defines,
+                            int define_count, struct kb_variant **out, struct kb_error *e);
 cJSON *kb_variant_to_json(const struct kb_variant *v); // complete and explicit; what kb_variant_from_json reads
 int kb_variant_from_json(const cJSON *document, struct kb_variant **out, struct kb_error *e);
 void kb_variant_free(struct kb_variant *v);

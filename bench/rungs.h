@@ -4,13 +4,29 @@
 #define KB_BENCH_RUNGS_H
 
 enum kb_rung {
-    KB_RUNG_SCAN, KB_RUNG_COMPILE, KB_RUNG_CHECK, KB_RUNG_RUN, KB_RUNG_VERIFY, KB_RUNG_TIME,
-    KB_RUNG_SECTIONS, KB_RUNG_COUNTERS, KB_RUNG_SASS, KB_RUNGS
+    KB_RUNG_SCAN,
+    KB_RUNG_COMPILE,
+    KB_RUNG_CHECK,
+    KB_RUNG_RUN,
+    KB_RUNG_VERIFY,
+    KB_RUNG_TIME,
+    KB_RUNG_SECTIONS,
+    KB_RUNG_COUNTERS,
+    KB_RUNG_SASS,
+    KB_RUNGS
 };
 // From here on rungs come after the verdict (`done`): they never fail a version and hold nothing back.
 enum { KB_RUNG_LATE = KB_RUNG_SECTIONS };
 // NONE: not reached yet; NA: does not apply here, with a reason; SKIP: one it needs failed.
-enum kb_status { KB_STATUS_NONE, KB_STATUS_RUNNING, KB_STATUS_PASS, KB_STATUS_FAIL, KB_STATUS_SKIP, KB_STATUS_NA, KB_STATUSES };
+enum kb_status {
+    KB_STATUS_NONE,
+    KB_STATUS_RUNNING,
+    KB_STATUS_PASS,
+    KB_STATUS_FAIL,
+    KB_STATUS_SKIP,
+    KB_STATUS_NA,
+    KB_STATUSES
+};
 enum kb_worker_role { KB_WORKER_COMPILE, KB_WORKER_RUN, KB_WORKER_PROFILE, KB_WORKER_ROLES };
 
 // How long the timing of a fresh version may take before its first verdict; the settled one follows.
@@ -19,13 +35,13 @@ enum { KB_FIRST_BUDGET_MS = 20 };
 struct kb_rung_info {
     const char *name;
     enum kb_worker_role worker;
-    int deadline_ms; // without news from the worker for so long, it is killed and the rung fails
+    int deadline_ms;   // without news from the worker for so long, it is killed and the rung fails
     const char *about; // one line for the help screen
 };
 extern const struct kb_rung_info kb_rungs[KB_RUNGS];
-int kb_rung_parse(const char *name);         // -1 if unknown
+int kb_rung_parse(const char *name);          // -1 if unknown
 const char *kb_status_name(enum kb_status s); // "", "running", "pass", "fail", "skip", "na"
-int kb_status_parse(const char *name);       // -1 if unknown
+int kb_status_parse(const char *name);        // -1 if unknown
 const char *kb_worker_role_name(enum kb_worker_role r);
 
 #endif

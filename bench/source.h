@@ -12,9 +12,9 @@ struct kb_source_param {
     char *name; // "" if unnamed
 };
 struct kb_source_kernel {
-    char *name;  // as written, without namespace
-    char *scope; // enclosing namespaces "a::b", or ""
-    int line;    // 1-based line of the name
+    char *name;   // as written, without namespace
+    char *scope;  // enclosing namespaces "a::b", or ""
+    int line;     // 1-based line of the name
     int end_line; // line of the closing brace of its body; 0 for a declaration
     bool is_template, is_static;
     char **template_params; // names of the template parameters in order ("" if unnamed)
@@ -26,8 +26,8 @@ enum kb_directive_kind { KB_DIRECTIVE_SET, KB_DIRECTIVE_SECTION };
 struct kb_directive { // one key=value of a `//kb:` line, or one `//kb: section NAME`
     enum kb_directive_kind kind;
     int line;
-    int end_line;  // SECTION: its last line: before the next section of its block, or the block's end; else 0
-    char *kernel;  // the kernel it applies to: the next `__global__` (SET), or the one around it (SECTION); NULL if none
+    int end_line; // SECTION: its last line: before the next section of its block, or the block's end; else 0
+    char *kernel; // the kernel it applies to: the next `__global__` (SET), or the one around it (SECTION); NULL if none
     char *variant; // of for=VARIANT, else NULL
     char *key;     // "block", "grid", "shared", "cooperative", "define:NAME"; the section's name for SECTION
     char *value;   // text behind '='; NULL for SECTION

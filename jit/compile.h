@@ -70,8 +70,9 @@ struct kb_compiled {
 // verdict (see out->ok); -1 if it could not be asked at all (no NVRTC, bad request).
 int kb_compile(const struct kb_compile_request *, struct kb_compiled *out, struct kb_error *);
 void kb_compiled_free(struct kb_compiled *);
-// For a process that compiles again and again. keep_memory: what a compile gives back stays for the next one, instead of
-// being faulted in again. warm_up: compiles an empty kernel, so that the first real compile finds the compiler loaded.
+// For a process that compiles again and again. keep_memory: what a compile gives back stays for the next one, instead
+// of being faulted in again. warm_up: compiles an empty kernel, so that the first real compile finds the compiler
+// loaded.
 void kb_compile_keep_memory(void);
 void kb_compile_warm_up(void);
 

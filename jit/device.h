@@ -38,8 +38,8 @@ struct kb_device_info { // 0 or "" where it is unknown or has no meaning
 
 struct kb_device_fault { // what the last failed call meant for the device
     enum { KB_FAULT_NONE, KB_FAULT_REFUSED, KB_FAULT_POISONED, KB_FAULT_LOST, KB_FAULT_MEMORY } kind;
-    int code;       // CUresult, or 0
-    char name[64];  // "CUDA_ERROR_ILLEGAL_ADDRESS"
+    int code;      // CUresult, or 0
+    char name[64]; // "CUDA_ERROR_ILLEGAL_ADDRESS"
 };
 
 // A buffer with guard zones of guard_bytes before and behind `bytes` (both filled by verify/, not here). `address` is
@@ -47,13 +47,13 @@ struct kb_device_fault { // what the last failed call meant for the device
 struct kb_buffer {
     uint64_t address;
     size_t bytes, guard_bytes;
-    void *host; // the same memory for the host, on the CPU device; NULL on a GPU
+    void *host;    // the same memory for the host, on the CPU device; NULL on a GPU
     uint64_t base; // start of the allocation, guard included
     size_t total;
 };
 struct kb_buffer_spec {
     size_t bytes, guard_bytes;
-    size_t misalign; // shifts `address` by so many bytes past the 256-byte boundary (a multiple of the element size)
+    size_t misalign;  // shifts `address` by so many bytes past the 256-byte boundary (a multiple of the element size)
     const char *name; // may be NULL
     enum kb_dtype dtype;
     int ndim;
@@ -62,7 +62,7 @@ struct kb_buffer_spec {
 
 enum { KB_MAX_PARAMS = 128 };
 struct kb_kernel_info {
-    char name[256]; // lowered
+    char name[256];             // lowered
     int registers, max_threads; // registers 0 on the CPU device
     size_t static_shared, local_bytes, const_bytes;
     int max_dynamic_shared;
@@ -91,19 +91,23 @@ struct kb_device_ops {
     // image: cubin or PTX text (NUL-terminated) as the backend wants it: see wants_ptx. Fresh globals at each load.
     int (*load)(struct kb_device *, const void *image, size_t bytes, struct kb_module **, struct kb_error *);
     void (*unload)(struct kb_device *, struct kb_module *);
-    int (*symbol)(struct kb_module *, const char *lowered_name, struct kb_kernel **, struct kb_error *); // owned by module
+    int (*symbol)(struct kb_module *, const char *lowered_name, struct kb_kernel **,
+                  struct kb_error *); // owned by module
     void (*kernel_info)(const struct kb_kernel *, struct kb_kernel_info *);
     // Blocks of this shape resident on one multiprocessor; the occupancy calculator of the driver or of --like.
     int (*occupancy)(struct kb_kernel *, int block_threads, size_t dynamic_shared, int *blocks, struct kb_error *);
-    // Refuses what exceeds limits with one sentence that holds the numbers (KB_FAULT_REFUSED), before the driver is asked.
+    // Refuses what exceeds limits with one sentence that holds the numbers (KB_FAULT_REFUSED), before the driver is
+    // asked.
     int (*launch)(struct kb_kernel *, const struct kb_launch_args *, struct kb_error *);
     int (*sync)(struct kb_device *, struct kb_error *);
     // Events around what is launched in between, on the launch stream. NULL on the CPU device.
     int (*time_begin)(struct kb_device *, struct kb_error *);
     int (*time_end)(struct kb_device *, double *us, struct kb_error *); // waits
-    // Evicts the L2 by writing twice its size and resets persisting lines; ordered with launches. NULL on the CPU device.
+    // Evicts the L2 by writing twice its size and resets persisting lines; ordered with launches. NULL on the CPU
+    // device.
     int (*flush)(struct kb_device *, struct kb_error *);
-    // Counts and reports of the last launch (docs/protocol.md, "facts"); NULL where the backend has none. Owned by caller.
+    // Counts and reports of the last launch (docs/protocol.md, "facts"); NULL where the backend has none. Owned by
+    // caller.
     cJSON *(*facts)(struct kb_device *);
     void (*close)(struct kb_device *);
 };

@@ -23,7 +23,8 @@ bool kb_io_stop(struct kb_io *io, int timeout_ms);
 
 enum kb_io_kind {
     KB_IO_WATCH,   // token 0. event: its source is what kb_io_watch returned
-    KB_IO_FOUND,   // kb_io_find, kb_io_load: version (0: none, or an object of it is damaged: error), json: the record, blobs
+    KB_IO_FOUND,   // kb_io_find, kb_io_load: version (0: none, or an object of it is damaged: error), json: the record,
+                   // blobs
     KB_IO_CLAIMED, // kb_io_claim: version, git, known
     KB_IO_UPDATED, // kb_io_update: version
     KB_IO_LISTED,  // kb_io_list: json, an array of all records of a variant (without objects' bytes), oldest first
@@ -37,20 +38,20 @@ struct kb_io_blob {
 struct kb_io_message {
     enum kb_io_kind kind;
     int64_t token;
-    bool failed;           // error says why
-    bool repeated;         // the same error was told before: once is enough for people
+    bool failed;   // error says why
+    bool repeated; // the same error was told before: once is enough for people
     struct kb_error error;
     struct kb_watch_event event;
     int version;
-    bool known;            // a version with this key was there already; nothing new was written
-    char *git;             // commit at the time of the claim, or NULL
+    bool known; // a version with this key was there already; nothing new was written
+    char *git;  // commit at the time of the claim, or NULL
     cJSON *json;
     struct kb_io_blob *blobs; // those of the asked objects that the version has
     int blob_count;
     char *data;
     size_t size;
 };
-int kb_io_fd(const struct kb_io *io); // readable while there are messages
+int kb_io_fd(const struct kb_io *io);                         // readable while there are messages
 bool kb_io_next(struct kb_io *io, struct kb_io_message *out); // false: none now; the fd is quiet then
 void kb_io_message_free(struct kb_io_message *message);       // whatever was not taken out of it (set to NULL)
 
@@ -59,8 +60,7 @@ void kb_io_message_free(struct kb_io_message *message);       // whatever was no
 int kb_io_busy_ms(const struct kb_io *io, char *where, size_t size);
 
 // Sources. Returns the number that its events carry; numbers are not used again. To replace one: unwatch, watch.
-int kb_io_watch(struct kb_io *io, const char *path, const char *const *include_dirs, int include_dir_count,
-                bool plain);
+int kb_io_watch(struct kb_io *io, const char *path, const char *const *include_dirs, int include_dir_count, bool plain);
 void kb_io_unwatch(struct kb_io *io, int source); // events that were on their way are still delivered
 
 int64_t kb_io_read(struct kb_io *io, const char *path, size_t limit); // regular files only

@@ -325,7 +325,8 @@ static unsigned act(struct kb_app *a, enum kb_action action, bool burst)
     case KB_ACT_SUSPEND:
         return KB_DID_SUSPEND;
     case KB_ACT_QUIT: // a q amid other keys may be pasted text
-        return burst || (running(a, KB_RUNG_LATE) && !a->driver.replay) ? open_overlay(a, KB_OVERLAY_QUIT) : KB_DID_QUIT;
+        return burst || (running(a, KB_RUNG_LATE) && !a->driver.replay) ? open_overlay(a, KB_OVERLAY_QUIT)
+                                                                        : KB_DID_QUIT;
     default:
         return do_work(a, action);
     }

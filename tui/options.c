@@ -77,8 +77,7 @@ static const struct option {
     {"-I", INCLUDE, true},        {"-D", DEFINE, true},           {"--color", COLOR, true},
     {"--ascii", ASCII, false},    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
     {"--export", EXPORT, true},   {"--worker", WORKER, true},     {"--help", HELP, false},
-    {"-h", HELP, false},          {"--version", VERSION, false},
-    {"--no-profile", NO_PROFILE, false},
+    {"-h", HELP, false},          {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)

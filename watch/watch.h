@@ -17,8 +17,8 @@ struct kb_snapshot_file {
     size_t size;
 };
 struct kb_snapshot {
-    char *root; // absolute: the deepest folder that holds all files and include dirs
-    char *main; // name of files[0]
+    char *root;                     // absolute: the deepest folder that holds all files and include dirs
+    char *main;                     // name of files[0]
     struct kb_snapshot_file *files; // [0] is the source itself
     int file_count;
     char **include_dirs; // relative to root
@@ -35,16 +35,16 @@ int kb_snapshot_take(const char *main_path, const char *const *include_dirs, int
                      struct kb_snapshot *out, struct kb_error *);
 
 enum kb_watch_event_kind {
-    KB_WATCH_CHANGED,   // a source, or a header of it, has new content: snapshot filled
-    KB_WATCH_SAME,      // it was written, but nothing changed
-    KB_WATCH_MISSING,   // the source is gone for longer than the quiet time
+    KB_WATCH_CHANGED,    // a source, or a header of it, has new content: snapshot filled
+    KB_WATCH_SAME,       // it was written, but nothing changed
+    KB_WATCH_MISSING,    // the source is gone for longer than the quiet time
     KB_WATCH_UNREADABLE, // error filled (permission, a folder, too large)
-    KB_WATCH_SETTLED,   // no event for the quiet time since the last CHANGED: that content is final
-    KB_WATCH_MODE,      // inotify or polling now, error.what says why
+    KB_WATCH_SETTLED,    // no event for the quiet time since the last CHANGED: that content is final
+    KB_WATCH_MODE,       // inotify or polling now, error.what says why
 };
 struct kb_watch_event {
     enum kb_watch_event_kind kind;
-    int source; // index given by kb_watch_add; -1: all (MODE)
+    int source;                  // index given by kb_watch_add; -1: all (MODE)
     struct kb_snapshot snapshot; // CHANGED; owned by whoever takes the event
     bool polling;                // MODE
     struct kb_error error;       // UNREADABLE, MODE
@@ -53,8 +53,8 @@ void kb_watch_event_free(struct kb_watch_event *);
 
 struct kb_watch;
 struct kb_watch_options {
-    int quiet_ms;   // 0: 40
-    int poll_ms;    // 0: 250
+    int quiet_ms; // 0: 40
+    int poll_ms;  // 0: 250
     bool force_polling;
 };
 struct kb_watch *kb_watch_new(const struct kb_watch_options *); // never fails: falls back to polling
@@ -62,7 +62,8 @@ void kb_watch_free(struct kb_watch *);
 // Takes the first snapshot (an event CHANGED or MISSING follows at the next kb_watch_next; up to a second later if the
 // file is just being written). plain: no headers are
 // followed (bench.json, .npy). Returns the index of the source.
-int kb_watch_add(struct kb_watch *, const char *path, const char *const *include_dirs, int include_dir_count, bool plain);
+int kb_watch_add(struct kb_watch *, const char *path, const char *const *include_dirs, int include_dir_count,
+                 bool plain);
 void kb_watch_remove(struct kb_watch *, int source);
 int kb_watch_fd(const struct kb_watch *);      // for poll: readable when there may be something; -1 when polling
 int kb_watch_wait_ms(const struct kb_watch *); // until a timer of its own is due; -1: none

@@ -39,8 +39,8 @@ struct run_version *profile_version(struct profile_worker *, const struct kb_fra
 int profile_open(struct profile_worker *, const struct kb_frame *, const struct run_version *, struct profile_target *,
                  struct kb_error *);
 void profile_close(struct profile_target *);
-// Before each run: inouts as the set has them, and the cold L2 of the cold time, so that bytes and time belong together.
-// The lines that the flush wrote are written back while the kernel runs, in place of as many of its own.
+// Before each run: inouts as the set has them, and the cold L2 of the cold time, so that bytes and time belong
+// together. The lines that the flush wrote are written back while the kernel runs, in place of as many of its own.
 int profile_before(void *target, struct kb_error *);
 int profile_launch(void *target, struct kb_error *);
 

@@ -109,34 +109,35 @@ W(his32, U((int64_t)S(a) * S(b) >> 32))
 W(wideu, (uint64_t)U(a) * U(b))
 W(wides, (int64_t)S(a) * S(b))
 W(madwides, (uint64_t)((int64_t)S(a) * S(b)) + c)
-W(madwideu, (uint64_t)U(a) * U(b) + c) W(divs32, U(S(b) == 0    ? -1
-                                                   : S(b) == -1 ? (int32_t)(0 - U(a))
-                                                                : S(a) / S(b))) W(rems32, U(S(b) == 0    ? S(a)
-                                                                                            : S(b) == -1 ? 0
-                                                                                                         : S(a) % S(b)))
-    W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b))
-        W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b))
-            W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1)
-                W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a))) W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b)))
-                    W(shru32, U(b) > 31 ? 0 : U(a) >> U(b)) W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b))))
-                        W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
-                            W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
-                                W(addsat, U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
-                                            : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
-                                                                         : L(S(a)) + S(b)))
-                                    W(subsat, U(L(S(a)) - S(b) > INT32_MAX   ? INT32_MAX
-                                                : L(S(a)) - S(b) < INT32_MIN ? INT32_MIN
-                                                                             : L(S(a)) - S(b))) W(add64, a + b) W(sub64,
-                                                                                                                  a - b)
-                                        W(mul64, a *b) W(mad64, a *b + c) W(hiu64, (unsigned __int128)a *b >> 64)
-                                            W(his64, (__int128)L(a) * L(b) >>
-                                                         64) W(divs64, b == 0       ? ~0ull
-                                                                       : L(b) == -1 ? 0 - a
-                                                                                    : (uint64_t)(L(a) / L(b)))
-                                                W(rems64,
-                                                  b == 0       ? a
-                                                  : L(b) == -1 ? 0
-                                                               : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
+W(madwideu, (uint64_t)U(a) * U(b) + c)
+W(divs32, U(S(b) == 0    ? -1
+            : S(b) == -1 ? (int32_t)(0 - U(a))
+                         : S(a) / S(b)))
+W(rems32, U(S(b) == 0    ? S(a)
+            : S(b) == -1 ? 0
+                         : S(a) % S(b))) W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a))
+    W(mins32, U(S(a) < S(b) ? a : b)) W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b))
+        W(maxu32, U(U(a) > U(b) ? a : b)) W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a))
+            W(cnot32, U(a) ? 0 : 1) W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a)))
+                W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b))) W(shru32, U(b) > 31 ? 0 : U(a) >> U(b))
+                    W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b)))) W(sads32,
+                                                                    U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
+                        W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
+                            W(addsat, U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
+                                        : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
+                                                                     : L(S(a)) + S(b)))
+                                W(subsat, U(L(S(a)) - S(b) > INT32_MAX   ? INT32_MAX
+                                            : L(S(a)) - S(b) < INT32_MIN ? INT32_MIN
+                                                                         : L(S(a)) - S(b))) W(add64, a + b)
+                                    W(sub64, a - b) W(mul64, a *b) W(mad64, a *b + c)
+                                        W(hiu64, (unsigned __int128)a *b >> 64) W(his64, (__int128)L(a) * L(b) >> 64)
+                                            W(divs64, b == 0       ? ~0ull
+                                                      : L(b) == -1 ? 0 - a
+                                                                   : (uint64_t)(L(a) / L(b)))
+                                                W(rems64, b == 0 ? a
+                                                          : L(b) == -1
+                                                              ? 0
+                                                              : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
                                                     W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b)) W(
                                                         shru64,
                                                         U(b) > 63
@@ -335,38 +336,39 @@ W(brev64, reversed(a, 64))
 W(bfeu, field(U(a), b, c, 31, false))
 W(bfes, U(field(U(a), b, c, 31, true)))
 W(bfeu64, field(a, b, c, 63, false))
-W(bfes64, field(a, b, c, 63, true)) W(bfi32, U(inserted(U(a), U(b), c, a >> 3, 31)))
-    W(bfi64, inserted(a, b, c, a >> 3, 63)) W(bfindu, found(U(a), 32, false, false))
-        W(bfinds, found(U(a), 32, true, false)) W(bfinds64, found(a, 64, true, true)) W(prmt, permuted(a, b, c))
-            W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111)) W(prmt_f4e, permuted(a, b, (c & 3) * 0x1111 + 0x3210))
-                W(lop3, U((a & b) ^ (~c | a))) W(shfl, U((((uint64_t)U(b) << 32 | U(a)) << (U(c) & 31)) >> 32))
-                    W(shfr, U(((uint64_t)U(b) << 32 | U(a)) >> (U(c) > 32 ? 32 : U(c)))) W(less_u, U(a) < U(b))
+W(bfes64, field(a, b, c, 63, true))
+W(bfi32, U(inserted(U(a), U(b), c, a >> 3, 31)))
+W(bfi64, inserted(a, b, c, a >> 3, 63)) W(bfindu, found(U(a), 32, false, false)) W(bfinds, found(U(a), 32, true, false))
+    W(bfinds64, found(a, 64, true, true)) W(prmt, permuted(a, b, c)) W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111))
+        W(prmt_f4e, permuted(a, b, (c & 3) * 0x1111 + 0x3210)) W(lop3, U((a & b) ^ (~c | a)))
+            W(shfl, U((((uint64_t)U(b) << 32 | U(a)) << (U(c) & 31)) >> 32))
+                W(shfr, U(((uint64_t)U(b) << 32 | U(a)) >> (U(c) > 32 ? 32 : U(c)))) W(less_u, U(a) < U(b))
 
-                        static const struct row bits[] = {
-                            {"popc.b32 %r9, %r0;", 'r', popc32},
-                            {"popc.b64 %r9, %d0;", 'r', popc64},
-                            {"clz.b32 %r9, %r0;", 'r', clz32},
-                            {"clz.b64 %r9, %d0;", 'r', clz64},
-                            {"brev.b32 %r9, %r0;", 'r', brev32},
-                            {"brev.b64 %d9, %d0;", 'd', brev64},
-                            {"bfe.u32 %r9, %r0, %r1, %r2;", 'r', bfeu},
-                            {"bfe.s32 %r9, %r0, %r1, %r2;", 'r', bfes},
-                            {"bfe.u64 %d9, %d0, %r1, %r2;", 'd', bfeu64},
-                            {"bfe.s64 %d9, %d0, %r1, %r2;", 'd', bfes64},
-                            {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b32 %r9, %r0, %r1, %r2, %r3;", 'r', bfi32},
-                            {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b64 %d9, %d0, %d1, %r2, %r3;", 'd', bfi64},
-                            {"bfind.u32 %r9, %r0;", 'r', bfindu},
-                            {"bfind.s32 %r9, %r0;", 'r', bfinds},
-                            {"bfind.shiftamt.s64 %r9, %d0;", 'r', bfinds64},
-                            {"prmt.b32 %r9, %r0, %r1, %r2;", 'r', prmt},
-                            {"prmt.b32.rc8 %r9, %r0, %r1, %r2;", 'r', prmt_rc8},
-                            {"prmt.b32.f4e %r9, %r0, %r1, %r2;", 'r', prmt_f4e},
-                            {"lop3.b32 %r9, %r0, %r1, %r2, 0x3d;", 'r', NULL},
-                            {"shf.l.wrap.b32 %r9, %r0, %r1, %r2;", 'r', shfl},
-                            {"shf.r.clamp.b32 %r9, %r0, %r1, %r2;", 'r', shfr},
-                            {"dp4a.s32.u32 %r9, %r0, %r1, %r2;", 'r', dot4},
-                            {"dp2a.hi.s32.s32 %r9, %r0, %r1, %r2;", 'r', dot2},
-                            {"setp.lt.u32 %p9, %r0, %r1;", 'p', less_u},
+                    static const struct row bits[] = {
+                        {"popc.b32 %r9, %r0;", 'r', popc32},
+                        {"popc.b64 %r9, %d0;", 'r', popc64},
+                        {"clz.b32 %r9, %r0;", 'r', clz32},
+                        {"clz.b64 %r9, %d0;", 'r', clz64},
+                        {"brev.b32 %r9, %r0;", 'r', brev32},
+                        {"brev.b64 %d9, %d0;", 'd', brev64},
+                        {"bfe.u32 %r9, %r0, %r1, %r2;", 'r', bfeu},
+                        {"bfe.s32 %r9, %r0, %r1, %r2;", 'r', bfes},
+                        {"bfe.u64 %d9, %d0, %r1, %r2;", 'd', bfeu64},
+                        {"bfe.s64 %d9, %d0, %r1, %r2;", 'd', bfes64},
+                        {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b32 %r9, %r0, %r1, %r2, %r3;", 'r', bfi32},
+                        {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b64 %d9, %d0, %d1, %r2, %r3;", 'd', bfi64},
+                        {"bfind.u32 %r9, %r0;", 'r', bfindu},
+                        {"bfind.s32 %r9, %r0;", 'r', bfinds},
+                        {"bfind.shiftamt.s64 %r9, %d0;", 'r', bfinds64},
+                        {"prmt.b32 %r9, %r0, %r1, %r2;", 'r', prmt},
+                        {"prmt.b32.rc8 %r9, %r0, %r1, %r2;", 'r', prmt_rc8},
+                        {"prmt.b32.f4e %r9, %r0, %r1, %r2;", 'r', prmt_f4e},
+                        {"lop3.b32 %r9, %r0, %r1, %r2, 0x3d;", 'r', NULL},
+                        {"shf.l.wrap.b32 %r9, %r0, %r1, %r2;", 'r', shfl},
+                        {"shf.r.clamp.b32 %r9, %r0, %r1, %r2;", 'r', shfr},
+                        {"dp4a.s32.u32 %r9, %r0, %r1, %r2;", 'r', dot4},
+                        {"dp2a.hi.s32.s32 %r9, %r0, %r1, %r2;", 'r', dot2},
+                        {"setp.lt.u32 %p9, %r0, %r1;", 'p', less_u},
 };
 
 static void test_bits(void **state)
@@ -394,22 +396,23 @@ W(both, S(a) < S(b) && U(c) != 0)
 W(other, !(S(a) < S(b)) && U(c) != 0)
 W(lowest, a < b ? a : b)
 W(selected, S(c) >= 0 ? U(a) : U(b))
-W(ones, U(a) > U(b) ? 0xffffffff : 0) W(real, U(a) > U(b) ? 0x3f800000 : 0)
+W(ones, U(a) > U(b) ? 0xffffffff : 0)
+W(real, U(a) > U(b) ? 0x3f800000 : 0)
 
-    static const struct row compares[] = {
-        {"setp.lt.s32 %p9, %r0, %r1;", 'p', lts},
-        {"setp.ge.s64 %p9, %d0, %d1;", 'p', ges64},
-        {"setp.hi.u32 %p9, %r0, %r1;", 'p', hi},
-        {"setp.eq.s16 %p9, %h0, %h1;", 'p', eq16},
-        {"setp.le.s16 %p9, %h0, %h1;", 'p', les16},
-        {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p9|%p2, %r0, %r1, %p1;", 'p', both},
-        {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p2|%p9, %r0, %r1, %p1;", 'p', other},
-        {"setp.lt.u64 %p1, %d0, %d1; selp.b64 %d9, %d0, %d1, %p1;", 'd', lowest},
-        {"slct.u32.s32 %r9, %r0, %r1, %r2;", 'r', selected},
-        {"set.gt.u32.u32 %r9, %r0, %r1;", 'r', ones},
-        {"set.gt.f32.u32 %f9, %r0, %r1;", 'f', real},
-        {"setp.ge.u64 %p1, %d0, %d1; mov.b64 %d9, %d0; @%p1 mov.b64 %d9, %d1;", 'd', lowest},
-        {"setp.lt.u64 %p1, %d0, %d1; mov.b64 %d9, %d1; @!%p1 bra skip; mov.b64 %d9, %d0; skip:", 'd', lowest},
+static const struct row compares[] = {
+    {"setp.lt.s32 %p9, %r0, %r1;", 'p', lts},
+    {"setp.ge.s64 %p9, %d0, %d1;", 'p', ges64},
+    {"setp.hi.u32 %p9, %r0, %r1;", 'p', hi},
+    {"setp.eq.s16 %p9, %h0, %h1;", 'p', eq16},
+    {"setp.le.s16 %p9, %h0, %h1;", 'p', les16},
+    {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p9|%p2, %r0, %r1, %p1;", 'p', both},
+    {"setp.ne.u32 %p1, %r2, 0; setp.lt.and.s32 %p2|%p9, %r0, %r1, %p1;", 'p', other},
+    {"setp.lt.u64 %p1, %d0, %d1; selp.b64 %d9, %d0, %d1, %p1;", 'd', lowest},
+    {"slct.u32.s32 %r9, %r0, %r1, %r2;", 'r', selected},
+    {"set.gt.u32.u32 %r9, %r0, %r1;", 'r', ones},
+    {"set.gt.f32.u32 %f9, %r0, %r1;", 'f', real},
+    {"setp.ge.u64 %p1, %d0, %d1; mov.b64 %d9, %d0; @%p1 mov.b64 %d9, %d1;", 'd', lowest},
+    {"setp.lt.u64 %p1, %d0, %d1; mov.b64 %d9, %d1; @!%p1 bra skip; mov.b64 %d9, %d0; skip:", 'd', lowest},
 };
 
 static void test_compares(void **state)

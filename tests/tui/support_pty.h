@@ -11,7 +11,7 @@ struct pty;
 struct pty *pty_start(char *const argv[], int columns, int rows, const char *const *env);
 void pty_end(struct pty *); // kills it if it lives
 pid_t pty_pid(const struct pty *);
-int pty_fd(const struct pty *); // our side
+int pty_fd(const struct pty *);              // our side
 bool pty_hang_up(struct pty *, int *status); // closes our side and waits for its end
 void pty_send(struct pty *, const char *bytes);
 void pty_resize(struct pty *, int columns, int rows);
