@@ -59,8 +59,9 @@ int kb_file_read(const char *path, size_t limit, char **data, size_t *size, stru
     return -1;
 }
 
-static int write_all(int fd, const char *data, size_t size)
+int kb_write_all(int fd, const void *bytes, size_t size)
 {
+    const char *data = bytes;
     while (size) {
         ssize_t n = write(fd, data, size);
         if (n < 0 && errno == EINTR)
@@ -79,7 +80,7 @@ int kb_file_replace(const char *path, const void *data, size_t size, struct kb_e
     char *temporary = kb_format("%s.%d-%u.tmp", path, (int)getpid(), atomic_fetch_add(&count, 1));
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     int status = fd < 0 ? -1 : 0;
-    if (!status && (write_all(fd, data, size) || fsync(fd)))
+    if (!status && (kb_write_all(fd, data, size) || fsync(fd)))
         status = -1;
     int saved = errno;
     if (fd >= 0 && close(fd) && !status) {

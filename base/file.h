@@ -11,6 +11,8 @@
 int kb_file_read(const char *path, size_t limit, char **data, size_t *size, struct kb_error *e);
 // Write to a temporary beside path, fsync, rename over path. Parent folders must exist.
 int kb_file_replace(const char *path, const void *data, size_t size, struct kb_error *e);
+// Writes all of it, whatever interrupts; -1 with errno.
+int kb_write_all(int fd, const void *bytes, size_t size);
 int kb_make_dirs(const char *path, struct kb_error *e); // like mkdir -p
 int kb_remove_tree(const char *path);                   // like rm -rf; follows no links; 0 if gone
 bool kb_is_dir(const char *path);

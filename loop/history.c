@@ -57,25 +57,11 @@ int kb_history_sync_dir(const char *dir)
     return status;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
 char *kb_history_temporary(struct kb_history *h, const char *dir, const void *data, size_t size)
 {
     char *path = kb_format("%s/.%s-%d-%u.tmp", dir, h->owner, (int)getpid(), h->temporaries++);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int status = fd < 0 || write_all(fd, data, size) || fsync(fd) ? -1 : 0;
+    int status = fd < 0 || kb_write_all(fd, data, size) || fsync(fd) ? -1 : 0;
     int saved = errno;
     if (fd >= 0 && close(fd) && !status) {
         saved = errno;
