@@ -143,6 +143,7 @@ enum kb_profile_request {
     KB_PROFILE_NONE,
     KB_PROFILE_PREPARE,
     KB_PROFILE_CHECK,
+    KB_PROFILE_HOLD, // takes the sampling hardware while a save compiles; launches nothing
     KB_PROFILE_SECTIONS,
     KB_PROFILE_BYTES, // counters, stage bytes
     KB_PROFILE_REST,
@@ -150,7 +151,7 @@ enum kb_profile_request {
 };
 struct kb_profile_worker { // started when it is first needed; works only while the run worker does not
     struct kb_peer *peer;
-    bool ready, held, cancelled, retry;
+    bool ready, held, cancelled, retry, hold_refused;
     char *absent;     // why there is none, NULL: there may be one
     char *refused[2]; // of sections, counters: not asked again until a retry
     char *prepare_error;

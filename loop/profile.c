@@ -104,7 +104,7 @@ static void forget_worker(struct kb_session *s)
     p->build = NULL;
     p->request = KB_PROFILE_NONE;
     p->job = 0;
-    p->ready = p->held = p->cancelled = false;
+    p->ready = p->held = p->cancelled = p->hold_refused = false;
     p->prepared = 0;
     set(&p->loaded, NULL);
     set(&p->prepare_error, NULL);
@@ -172,6 +172,10 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     } else if (b && !b->dead && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST) {
         end_of_measure(s, b, kind, status, reason);
     }
+    if (kind == KB_PROFILE_HOLD)
+        p->hold_refused = status != KB_STATUS_PASS; // the next `sections` says why, and may find it free again
+    else if (kind == KB_PROFILE_SECTIONS)
+        p->hold_refused = false;
     if (status == KB_STATUS_PASS && kind >= KB_PROFILE_SECTIONS)
         p->retry = false;
     kb_build_unref(b);
@@ -217,9 +221,9 @@ static void done_frame(struct kb_session *s, const cJSON *head)
     char *reason = kb_cleaned(text);
     bool poisoned = kb_json_bool(head, "poisoned", false), cancelled = !strcmp(status, "cancelled");
     p->held = kb_json_bool(head, "held",
-                           kind == KB_PROFILE_SECTIONS ? true
-                           : kind >= KB_PROFILE_BYTES  ? false
-                                                       : p->held);
+                           kind == KB_PROFILE_SECTIONS || kind == KB_PROFILE_HOLD ? !strcmp(status, "pass") || p->held
+                           : kind >= KB_PROFILE_BYTES                             ? false
+                                                                                  : p->held);
     if (remedy && !strcmp(status, "na") && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST)
         set(&p->refused[kind != KB_PROFILE_SECTIONS], reason);
     if (poisoned) {
@@ -384,6 +388,17 @@ static void start_worker(struct kb_session *s)
     kb_emit_worker(s, KB_WORKER_PROFILE, "starting", s->profile.peer, NULL);
 }
 
+// Taking the sampling hardware costs some 100 ms of the host's time, and the compile of a save as many: side by side,
+// sections follow the verdict at once. Launches nothing, so the run worker may work beside it, except for timing.
+static bool hold_due(const struct kb_session *s)
+{
+    const struct kb_profile_worker *p = &s->profile;
+    int focus = kb_focus_index(s);
+    const struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
+    return p->peer && p->ready && !kb_peer_ending(p->peer) && !p->held && !p->hold_refused && !p->refused[0] &&
+           p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead && b->stage == KB_STAGE_COMPILE;
+}
+
 static void assign(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
@@ -391,6 +406,11 @@ static void assign(struct kb_session *s)
     struct kb_build *b;
     bool run_is_free = s->run.peer && s->run.ready && s->run.request == KB_REQUEST_NONE && !s->run.idle_job &&
                        s->run.prepared == s->bench_generation && !kb_next_to_run(s);
+    if (!s->ending && hold_due(s)) {
+        kb_peer_send(p->peer, request(s, KB_PROFILE_HOLD, "hold", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms), NULL,
+                     0);
+        return;
+    }
     if (s->ending || p->request != KB_PROFILE_NONE || !gone_quiet(s) || !run_is_free)
         return;
     b = next(s, &kind);
@@ -430,8 +450,8 @@ void kb_profile_step(struct kb_session *s)
 void kb_profile_yield(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    if (!p->peer || p->request == KB_PROFILE_NONE || p->cancelled)
-        return;
+    if (!p->peer || p->request == KB_PROFILE_NONE || p->request == KB_PROFILE_HOLD || p->cancelled)
+        return; // nothing shortens a hold, which is over before its save is compiled
     cJSON *head = kb_frame_head("cancel", 0);
     kb_json_set_number(head, "of", (double)p->job);
     kb_peer_send(p->peer, head, NULL, 0);

@@ -291,12 +291,14 @@ void kb_run_assign(struct kb_session *s)
     if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
         r->idle_job || kb_run_worker_dying(s))
         return;
-    if (s->profile.request != KB_PROFILE_NONE) { // it has the GPU, and gives it back at once
-        if (kb_next_to_run(s) || r->prepared != s->bench_generation)
+    struct kb_build *b = kb_next_to_run(s);
+    bool beside_hold = s->profile.request == KB_PROFILE_HOLD && b && b->stage == KB_STAGE_LADDER &&
+                       b->next != KB_RUNG_TIME && r->prepared == s->bench_generation;
+    if (s->profile.request != KB_PROFILE_NONE && !beside_hold) { // it has the GPU, and gives it back at once
+        if (b || r->prepared != s->bench_generation)
             kb_profile_yield(s);
         return;
     }
-    struct kb_build *b = kb_next_to_run(s);
     if (b && decided_without_device(s, b)) {
         s->again = true;
         return;

@@ -9,7 +9,8 @@
 //   wait | hold:PATH
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
 //   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_EXCLUSIVE (set: one context at
-//   a time) KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
+//   a time) KB_FAKE_HOLD (set: sampling is never taken ahead)
+//   KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
 #include "base/json.h"
 #include "base/memory.h"
 #include "bench/frame.h"
@@ -501,6 +502,10 @@ static void profile(const struct kb_frame *f)
         return;
     if (!strcmp(type, "check"))
         keep_program(f);
+    if (!strcmp(type, "hold") && getenv("KB_FAKE_HOLD")) {
+        refuse(job);
+        return;
+    }
     if (strcmp(type, "sections") && strcmp(type, "counters")) {
         done(job, "pass", NULL, false);
         return;

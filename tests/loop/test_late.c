@@ -84,6 +84,54 @@ static void a_save_goes_first(void **state)
     bed_free(b);
 }
 
+static bool asked_to_hold(struct bed *b, const void *count)
+{
+    return bed_log_count(b, "profile hold") == *(const int *)count;
+}
+
+// Taking the sampling hardware takes as long as a compile, so it is asked for beside that, once a save.
+static void hold_beside_a_compile(struct bed *b, int version, int holds)
+{
+    char *name = kb_format("gate%d", version), *gate = bed_path(b, name);
+    char *fake = kb_format("//fake: time=20\n//fake: compile=hold:%s", gate);
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", fake, version);
+    bed_until(b, asked_to_hold, &holds);
+    bed_idle(b, 50); // asked once, though the compile goes on
+    bed_write(b, name, "");
+    char *sections = kb_format("rung variant=a version=%d rung=sections status=pass", version),
+         *counters = kb_format("rung variant=a version=%d rung=counters status=pass", version);
+    bed_until_event(b, sections);
+    bed_until_event(b, counters);
+    assert_int_equal(bed_log_count(b, "profile hold"), holds);
+    char *all[] = {name, gate, fake, sections, counters};
+    for (size_t i = 0; i < KB_COUNT(all); i++)
+        free(all[i]);
+}
+
+static void the_hardware_is_taken_while_a_save_compiles(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    bed_start(b);
+    until_all(b);
+    assert_int_equal(bed_log_count(b, "profile hold"), 0); // the first sections take it themselves
+    hold_beside_a_compile(b, 2, 1);
+    bed_free(b);
+}
+
+static void busy_hardware_costs_a_save_nothing(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    setenv("KB_FAKE_HOLD", "refuse", 1);
+    bed_start(b);
+    until_all(b);
+    hold_beside_a_compile(b, 2, 1);
+    hold_beside_a_compile(b, 3, 2);
+    bed_free(b);
+}
+
 static void a_refusal_is_said_and_asked_once(void **state)
 {
     (void)state;
@@ -255,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_come_behind_the_settled_timing),
         cmocka_unit_test(a_save_goes_first),
+        cmocka_unit_test(the_hardware_is_taken_while_a_save_compiles),
+        cmocka_unit_test(busy_hardware_costs_a_save_nothing),
         cmocka_unit_test(a_refusal_is_said_and_asked_once),
         cmocka_unit_test(an_unsafe_gpu_gets_no_second_context),
         cmocka_unit_test(the_hardware_is_given_back),
