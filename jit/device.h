@@ -88,6 +88,9 @@ struct kb_device_ops {
     int (*to_host)(struct kb_device *, void *to, uint64_t from, size_t bytes, struct kb_error *);
     int (*copy)(struct kb_device *, uint64_t to, uint64_t from, size_t bytes, struct kb_error *);
     int (*fill)(struct kb_device *, uint64_t to, uint8_t byte, size_t bytes, struct kb_error *);
+    // From now on these bytes of one buffer count as never written, whatever they hold, until a kernel or one of the
+    // copies above writes them; the CPU device reports who reads them (check "full"). NULL where nobody would notice.
+    int (*undefined)(struct kb_device *, uint64_t address, size_t bytes, struct kb_error *);
     // image: cubin or PTX text (NUL-terminated) as the backend wants it: see wants_ptx. Fresh globals at each load.
     int (*load)(struct kb_device *, const void *image, size_t bytes, struct kb_module **, struct kb_error *);
     void (*unload)(struct kb_device *, struct kb_module *);

@@ -188,6 +188,7 @@ const struct kb_device_ops kb_cuda_ops = {
     .to_host = cuda_to_host,
     .copy = cuda_copy,
     .fill = cuda_fill,
+    .undefined = NULL,
     .load = kb_cuda_load,
     .unload = kb_cuda_unload,
     .symbol = kb_cuda_symbol,

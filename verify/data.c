@@ -420,6 +420,8 @@ int kb_data_reset(struct kb_data *d, struct kb_case_data *c, const struct kb_set
         int failed = a->role == KB_INOUT
                          ? b->bytes && d->device->ops->copy(d->device, b->address, s->input[i].address, b->bytes, e)
                          : kb_op_poison(&d->ops, b, n, a->dtype, run, e);
+        if (!failed && a->role != KB_INOUT && d->device->ops->undefined)
+            failed = d->device->ops->undefined(d->device, b->address, b->bytes, e);
         if (failed || kb_op_guard_fill(&d->ops, b, e))
             return -1;
     }

@@ -103,7 +103,8 @@ void kb_set_spoil(struct kb_set *);
 // What an argument's launch address is, in run 0 or 1 on this set; addresses: by argument.
 void kb_data_addresses(const struct kb_data *, const struct kb_case_data *, const struct kb_set *, int run,
                        uint64_t *addresses);
-// Outputs and scratch poisoned with pattern `run`, inouts as the set has them, guards renewed.
+// Outputs and scratch poisoned with pattern `run` and undefined for the device, inouts as the set has them, guards
+// renewed.
 int kb_data_reset(struct kb_data *, struct kb_case_data *, const struct kb_set *, int run, struct kb_error *);
 
 #endif

@@ -43,6 +43,31 @@ void ptx_async_free(struct ptx_async *a)
     free(a);
 }
 
+// Lanes that copy fewer bytes than they fill: only these must lie in bounds; one that copies none may hold any address.
+static bool part_sources(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x, uint32_t mask)
+{
+    const uint32_t *source = ptx_u32(w, o->r[2]);
+    struct ptx_op_count *c = &w->thread->ops[o->id];
+    ACTIVE(i)
+    {
+        uint64_t at = x->address[i], n = source[i];
+        if (!n)
+            continue;
+        if (at & (x->bytes - 1)) {
+            struct ptx_access lane = *x;
+            lane.mask = 1u << i;
+            ptx_misaligned(w, o, &lane);
+            return false;
+        }
+        if (!ptx_resolve_in(w, o, (int)i, at, (uint32_t)n))
+            return false;
+        ptx_shadow_range(w, o, i, at, (uint32_t)n, 4);
+        c->requests += i == (uint32_t)__builtin_ctz(mask);
+        c->sectors += ((at + n - 1) >> 5) - (at >> 5) + 1;
+    }
+    return true;
+}
+
 // Operands: shared address, global address, source bytes (or the constant copy size). sub: copy size.
 static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
@@ -62,17 +87,18 @@ static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
         from.address[i] = ptx_u64(w, o->r[1])[k] + (uint64_t)o->imm2;
     }
     const uint32_t *source = ptx_u32(w, o->r[2]);
-    uint32_t reading = 0;
-    ACTIVE(i) reading |= (uint32_t)(source[i] != 0) << i;
-    if (!ptx_access_slow(w, &shared, &to))
+    uint32_t whole = 0;
+    ACTIVE(i) whole |= (uint32_t)(source[i] >= bytes) << i;
+    if (!ptx_access_slow(w, &shared, &to) || !part_sources(w, &global, &from, mask & ~whole))
         return;
-    if (reading) { // lanes that read nothing may hold any address
-        from.mask = reading;
-        from.first = __builtin_ctz(reading);
+    if (whole) {
+        struct ptx_access x = from;
+        x.mask = whole;
+        x.first = __builtin_ctz(whole);
         for (int i = 0; i < PTX_LANES; i++)
-            if (!(reading >> i & 1))
-                from.address[i] = from.address[from.first];
-        if (!ptx_access_slow(w, &global, &from))
+            if (!(whole >> i & 1))
+                x.address[i] = from.address[x.first];
+        if (!ptx_access_slow(w, &global, &x))
             return;
     }
     ACTIVE(i)

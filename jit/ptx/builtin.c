@@ -4,6 +4,7 @@
 #include "jit/ptx/async.h"
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/memory.h"
+#include "jit/ptx/undefined.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -256,7 +257,10 @@ static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
     ACTIVE(i)
     {
         uint64_t bytes = argument(w, o, i, 0);
-        put_result(w, o, i, heap_alloc(w->thread->launch, bytes));
+        uint64_t address = heap_alloc(w->thread->launch, bytes);
+        if (address && w->thread->launch->check == PTX_CHECK_FULL)
+            ptx_undefine(&w->thread->launch->heap->allocation, address, bytes);
+        put_result(w, o, i, address);
     }
 }
 

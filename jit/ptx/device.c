@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "jit/ptx/async.h"
 #include "jit/ptx/device_parts.h"
+#include "jit/ptx/undefined.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,13 @@ static int cpu_alloc(struct kb_device *d, const struct kb_buffer_spec *s, struct
     return 0;
 }
 
+static void free_allocation(struct ptx_allocation *a)
+{
+    free(a->undefined);
+    free(a->memory);
+    free(a);
+}
+
 static void cpu_free(struct kb_device *d, struct kb_buffer *b)
 {
     struct ptx_space_table *t = &self(d)->space;
@@ -67,8 +75,7 @@ static void cpu_free(struct kb_device *d, struct kb_buffer *b)
         if (a->outer_low != b->base || a->variable)
             continue;
         ptx_space_remove(t, a);
-        free(a->memory);
-        free(a);
+        free_allocation(a);
         break;
     }
     *b = (struct kb_buffer){0};
@@ -96,12 +103,39 @@ static int check_range(struct kb_device *d, uint64_t address, size_t bytes, stru
     return failed(d, KB_FAULT_REFUSED, 1, "CUDA_ERROR_INVALID_VALUE");
 }
 
+// What the host writes has content; guard zones are nobody's to read.
+static void define(struct kb_device *d, uint64_t address, size_t bytes)
+{
+    struct ptx_allocation *a = ptx_space_find(&self(d)->space, address);
+    uint64_t end = address + bytes;
+    if (!bytes || !a || !a->undefined)
+        return;
+    address = address < a->low ? a->low : address;
+    end = end > a->high ? a->high : end;
+    if (address < end)
+        ptx_define(a, address, end - address);
+}
+
+static int cpu_undefined(struct kb_device *d, uint64_t address, size_t bytes, struct kb_error *e)
+{
+    struct ptx_allocation *a = ptx_space_find(&self(d)->space, address);
+    if (bytes && (!a || address < a->low || address + bytes > a->high)) {
+        kb_fail(e, a ? a->name : NULL, NULL, "%zu bytes at 0x%llx are not inside of one buffer", bytes,
+                (unsigned long long)address);
+        return failed(d, KB_FAULT_REFUSED, 1, "CUDA_ERROR_INVALID_VALUE");
+    }
+    if (self(d)->check == PTX_CHECK_FULL && bytes)
+        ptx_undefine(a, address, bytes);
+    return 0;
+}
+
 static int cpu_to_device(struct kb_device *d, uint64_t to, const void *from, size_t bytes, struct kb_error *e)
 {
     if (check_range(d, to, bytes, e))
         return -1;
     if (bytes)
         memcpy((void *)to, from, bytes);
+    define(d, to, bytes);
     return 0;
 }
 
@@ -120,6 +154,7 @@ static int cpu_copy(struct kb_device *d, uint64_t to, uint64_t from, size_t byte
         return -1;
     if (bytes)
         memmove((void *)to, (const void *)from, bytes);
+    define(d, to, bytes);
     return 0;
 }
 
@@ -129,6 +164,7 @@ static int cpu_fill(struct kb_device *d, uint64_t to, uint8_t byte, size_t bytes
         return -1;
     if (bytes)
         memset((void *)to, byte, bytes);
+    define(d, to, bytes);
     return 0;
 }
 
@@ -430,13 +466,12 @@ static void cpu_close(struct kb_device *d)
     ptx_space_remove(&c->space, &c->workspace);
     ptx_space_remove(&c->space, &c->heap.allocation);
     free(c->workspace.memory);
+    free(c->heap.allocation.undefined);
     free(c->heap.memory);
     while (c->space.count) { // buffers that were not given back; modules are the caller's to unload
         struct ptx_allocation *a = c->space.items[--c->space.count];
-        if (a->variable)
-            continue;
-        free(a->memory);
-        free(a);
+        if (!a->variable)
+            free_allocation(a);
     }
     free(c->space.items);
     cJSON_Delete(c->facts);
@@ -451,6 +486,7 @@ static const struct kb_device_ops cpu_ops = {
     .to_host = cpu_to_host,
     .copy = cpu_copy,
     .fill = cpu_fill,
+    .undefined = cpu_undefined,
     .load = cpu_load,
     .unload = cpu_unload,
     .symbol = cpu_symbol,

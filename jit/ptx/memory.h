@@ -28,8 +28,10 @@ uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t byt
 // Check "full": what was written before, and by whom. host: what access->address became.
 void ptx_shadow(struct ptx_warp *, const struct ptx_op *, const struct ptx_access *);
 
-// One range that a lane touches outside of ptx_access_slow, by host address; check "full" only.
-void ptx_shadow_range(struct ptx_warp *, const struct ptx_op *, uint32_t lane, uint64_t host, uint32_t bytes);
+// One range that a lane touches outside of ptx_access_slow, by host address, in elements of so many bytes; check "full"
+// only.
+void ptx_shadow_range(struct ptx_warp *, const struct ptx_op *, uint32_t lane, uint64_t host, uint32_t bytes,
+                      uint32_t element);
 const char *ptx_plain_name(const char *mangled); // "_ZZ5smallE1s" -> "s"
 
 // The table of allocations.

@@ -27,6 +27,7 @@ struct ptx_allocation {
     bool read_only;         // .const
     void *memory;           // what to free
     struct ptx_cell *cells; // check "full": who touched its elements in this launch
+    uint64_t *undefined;    // check "full": see undefined.h; NULL: all of it has content
 };
 
 struct ptx_space_table { // sorted by address

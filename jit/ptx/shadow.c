@@ -6,8 +6,10 @@
 // be all that happened before). That never accuses a correct kernel; it can miss a race that such a point hides.
 #include "base/memory.h"
 #include "jit/ptx/async.h"
+#include "jit/ptx/atomic.h"
 #include "jit/ptx/builtin.h"
 #include "jit/ptx/memory.h"
+#include "jit/ptx/undefined.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,13 +125,44 @@ void ptx_shadow_local(struct ptx_warp *w, uint32_t lane, uint64_t offset, uint64
     memset(s->local + ((size_t)w->index * PTX_LANES + lane) * w->local_bytes + offset, 1, bytes);
 }
 
-struct current {
+struct current { // one lane's access
     struct ptx_warp *w;
     const struct ptx_op *o;
-    uint32_t lane, thread, time;
-    bool reported;   // one report a lane is enough
-    char where[160]; // "s[5]"
+    uint32_t lane, thread, time, part; // part: bytes of one element of a vector access
+    bool writes;
+    bool reported; // one report a lane is enough
+    const struct ptx_allocation *global;
+    bool local;
 };
+
+// An exchange may be meant as a store.
+static bool reads_value(const struct ptx_op *o)
+{
+    return !o->write || (o->class == PTX_CLASS_ATOMIC && o->sub != PTX_ATOM_EXCH);
+}
+
+// A read is of something that nobody wrote if not one byte of it was written: a copy of a struct reads its padding too.
+// That holds for the access as a whole, for its elements only where these are values for sure.
+static uint32_t value_bytes(const struct current *c, uint32_t bytes, uint32_t element)
+{
+    const char *type = strrchr(c->o->name, '.');
+    bool values = c->part == element || (type && (!strcmp(type, ".f32") || !strcmp(type, ".f64")));
+    return values ? c->part : bytes;
+}
+
+// "y[5]", "s[5]": where an element of `unit` bytes lies.
+static void name_place(const struct current *c, uint64_t at, uint32_t unit, char *text, size_t size)
+{
+    const struct ptx_launch *l = c->w->thread->launch;
+    if (c->global) {
+        snprintf(text, size, "%s[%" PRIu64 "]", ptx_plain_name(c->global->name), (at - c->global->low) / unit);
+        return;
+    }
+    snprintf(text, size, "offset %" PRIu64, at);
+    for (int i = 0; i < l->range_count && !c->local; i++)
+        if (at >= l->ranges[i].low && at < l->ranges[i].high)
+            snprintf(text, size, "%s[%" PRIu64 "]", ptx_plain_name(l->ranges[i].name), (at - l->ranges[i].low) / unit);
+}
 
 // True if what happened at p is before what the current lane does now.
 static bool ordered(const struct current *c, const struct past *p)
@@ -148,7 +181,8 @@ static bool ordered(const struct current *c, const struct past *p)
     return p->time < since;
 }
 
-static void report_race(struct current *c, const struct past *p, const char *first, const char *second)
+static void report_race(struct current *c, const struct past *p, uint64_t at, uint32_t unit, const char *first,
+                        const char *second)
 {
     if (c->reported)
         return;
@@ -157,33 +191,35 @@ static void report_race(struct current *c, const struct past *p, const char *fir
     const uint32_t *id = c->w->cta->ctaid;
     uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
     bool same_block = block == c->w->cta->number, same_warp = same_block && t / PTX_LANES == c->w->index;
-    char place[300];
+    char place[300], where[160];
     snprintf(place, sizeof place, "%s", ptx_place_text(ptx_place_of(l->module, p->loc)));
+    name_place(c, at, unit, where, sizeof where);
     ptx_note(c->w, c->o->loc, same_warp ? "race_in_warp" : "race",
-             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s, which thread %" PRIu64 " of block %" PRIu64
+             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s, which thread %" PRIu64 " of block %" PRIu64
              " %s at %s, with %s in between",
-             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, c->where,
-             t, block, first, place,
+             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, where,
+             c->global || strchr(where, '[') ? "" : " of shared memory", t, block, first, place,
              same_warp    ? "no __syncwarp (lanes need not run in lockstep)"
              : same_block ? "no barrier"
                           : "no ordering");
 }
 
-static void touch(struct ptx_cell *cell, struct current *c, bool reads, bool writes, bool strong)
+// at, unit: the element in texts.
+static void touch(struct ptx_cell *cell, struct current *c, uint64_t at, uint32_t unit)
 {
     const struct past me = {c->time, c->thread, c->o->loc};
+    bool strong = c->o->strong;
     if (!(strong && cell->write_strong) && !ordered(c, &cell->write))
-        report_race(c, &cell->write, "wrote", writes ? "writes" : "reads");
-    for (int k = 0; writes && k < 2; k++)
+        report_race(c, &cell->write, at, unit, "wrote", c->writes ? "writes" : "reads");
+    for (int k = 0; c->writes && k < 2; k++)
         if (!(strong && cell->read_strong) && !ordered(c, &cell->read[k])) {
-            report_race(c, &cell->read[k], "read", "writes");
+            report_race(c, &cell->read[k], at, unit, "read", "writes");
             break;
         }
-    if (writes) {
+    if (c->writes) {
         cell->write = me;
         cell->write_strong = strong;
-    }
-    if (reads && !writes) {
+    } else {
         if (cell->read[0].thread != me.thread)
             cell->read[1] = cell->read[0];
         cell->read[0] = me;
@@ -191,87 +227,109 @@ static void touch(struct ptx_cell *cell, struct current *c, bool reads, bool wri
     }
 }
 
-static void unwritten(const struct current *c, const char *space)
+static void unwritten(const struct current *c, uint64_t at, uint32_t unit, const char *space)
 {
-    ptx_note(c->w, c->o->loc, "uninitialised", "thread (%u,%u,%u) reads %s of %s memory, which nobody wrote",
-             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], c->where, space);
+    char where[160];
+    const uint32_t *id = c->w->cta->ctaid;
+    name_place(c, at, unit, where, sizeof where);
+    ptx_note(c->w, c->o->loc, "uninitialised", "thread (%u,%u,%u) of block (%u,%u,%u) reads %s%s, which nobody wrote",
+             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], where, space);
 }
 
-static void touch_shared(struct current *c, uint64_t offset, uint32_t bytes, bool reads, bool writes)
+static bool none_written(const struct ptx_cell *cells, uint32_t n)
 {
-    struct ptx_shadow *s = c->w->cta->shadow;
-    const struct ptx_launch *l = c->w->thread->launch;
-    snprintf(c->where, sizeof c->where, "offset %" PRIu64 " of shared memory", offset);
-    for (int i = 0; i < l->range_count; i++)
-        if (offset >= l->ranges[i].low && offset < l->ranges[i].high)
-            snprintf(c->where, sizeof c->where, "%s[%" PRIu64 "]", ptx_plain_name(l->ranges[i].name),
-                     (offset - l->ranges[i].low) / bytes);
-    bool empty = false;
-    for (uint32_t k = 0; k < bytes; k++)
-        empty |= reads && !s->cells[offset + k].write.time;
-    if (empty)
-        unwritten(c, "shared");
-    for (uint32_t k = 0; k < bytes; k++)
-        touch(&s->cells[offset + k], c, reads, writes, c->o->strong);
+    for (uint32_t k = 0; k < n; k++)
+        if (cells[k].write.time)
+            return false;
+    return true;
 }
 
-static void touch_global(struct current *c, uint64_t address, uint32_t bytes, bool reads, bool writes)
+static void touch_shared(struct current *c, uint64_t offset, uint32_t bytes)
+{
+    struct ptx_cell *cells = c->w->cta->shadow->cells + offset;
+    uint32_t value = value_bytes(c, bytes, 0);
+    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
+        if (none_written(cells + k, value)) {
+            unwritten(c, offset + k, c->part, " of shared memory");
+            break;
+        }
+    for (uint32_t k = 0; k < bytes; k++)
+        touch(&cells[k], c, offset, c->part);
+}
+
+static void touch_content(const struct current *c, struct ptx_allocation *a, uint64_t address, uint32_t bytes)
+{
+    uint32_t unit = a->element_bytes > 1 ? a->element_bytes : c->part;
+    uint32_t value = value_bytes(c, bytes, a->element_bytes);
+    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
+        if (ptx_is_undefined(a, address + k, value)) {
+            unwritten(c, address + k, unit, "");
+            break;
+        }
+    if (c->writes)
+        ptx_define(a, address, bytes);
+}
+
+static void touch_global(struct current *c, uint64_t address, uint32_t bytes)
 {
     struct ptx_allocation *a = ptx_space_find(c->w->thread->launch->space, address);
-    if (!a || a->read_only || a == &c->w->thread->launch->heap->allocation) // heap blocks change hands
+    if (!a || a->read_only)
         return;
+    c->global = a;
+    if (a->undefined)
+        touch_content(c, a, address, bytes);
     uint32_t unit = a->variable || !a->element_bytes ? 1 : a->element_bytes;
-    if ((a->high - a->low) / unit > MOST_CELLS)
-        return;
+    if (a == &c->w->thread->launch->heap->allocation || (a->high - a->low) / unit > MOST_CELLS)
+        return; // blocks of the heap change hands
     if (!a->cells)
         a->cells = kb_alloc(((a->high - a->low) / unit + 1) * sizeof *a->cells);
-    for (uint64_t k = (address - a->low) / unit; k * unit < address - a->low + bytes; k++) {
-        uint64_t shown = unit == 1 ? k / bytes : k;
-        snprintf(c->where, sizeof c->where, "%s[%" PRIu64 "]", ptx_plain_name(a->name), shown);
-        touch(&a->cells[k], c, reads, writes, c->o->strong);
-    }
+    for (uint64_t k = (address - a->low) / unit; k * unit < address - a->low + bytes; k++)
+        touch(&a->cells[k], c, a->low + k * unit, unit == 1 ? c->part : unit);
 }
 
-static void touch_local(struct current *c, uint64_t offset, uint32_t bytes, bool reads, bool writes)
+static void touch_local(struct current *c, uint64_t offset, uint32_t bytes)
 {
     uint8_t *written =
         c->w->cta->shadow->local + ((size_t)c->w->index * PTX_LANES + c->lane) * c->w->local_bytes + offset;
-    snprintf(c->where, sizeof c->where, "offset %" PRIu64, offset);
-    if (reads && memchr(written, 0, bytes))
-        unwritten(c, "local");
-    if (writes)
+    c->local = true;
+    uint32_t value = value_bytes(c, bytes, 0);
+    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
+        if (!memchr(written + k, 1, value)) {
+            unwritten(c, offset + k, c->part, " of local memory");
+            break;
+        }
+    if (c->writes)
         memset(written, 1, bytes);
 }
 
 void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
 {
     block_shadow(w->cta);
-    bool atomic = o->class == PTX_CLASS_ATOMIC, writes = o->write, reads = !writes || atomic;
     if (o->strong) // first: it acquires what it meets
         ptx_shadow_strong(w, x->mask);
-    struct current c = {.w = w, .o = o, .time = now(w)};
+    uint32_t part = o->vec > 1 && x->bytes % o->vec == 0 ? x->bytes / o->vec : x->bytes, time = now(w);
     uint64_t shared = (uint64_t)w->cta->shared, local = (uint64_t)w->local;
     ACTIVE(x->mask, i)
     {
         uint64_t at = x->address[i];
-        c.lane = i;
+        struct current c = {.w = w, .o = o, .time = time, .lane = i, .part = part, .writes = o->write};
         c.thread = thread_number(w, i);
-        c.reported = false;
         if (at >= shared && at < shared + w->thread->launch->shared_end)
-            touch_shared(&c, at - shared, x->bytes, reads, writes);
+            touch_shared(&c, at - shared, x->bytes);
         else if (w->local && at >= local && at < local + (uint64_t)w->local_bytes * PTX_LANES)
-            touch_local(&c, at - local - (uint64_t)i * w->local_bytes, x->bytes, reads, writes);
+            touch_local(&c, at - local - (uint64_t)i * w->local_bytes, x->bytes);
         else
-            touch_global(&c, at, x->bytes, reads, writes);
+            touch_global(&c, at, x->bytes);
     }
 }
 
-void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, uint64_t host, uint32_t bytes)
+void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, uint64_t host, uint32_t bytes,
+                      uint32_t element)
 {
     if (w->thread->launch->check != PTX_CHECK_FULL)
         return;
-    for (uint32_t k = 0; k < bytes; k++) {
-        struct ptx_access x = {.mask = 1u << lane, .bytes = 1};
+    for (uint32_t k = 0; k < bytes; k += element) {
+        struct ptx_access x = {.mask = 1u << lane, .bytes = element < bytes - k ? element : bytes - k};
         x.address[lane] = host + k;
         ptx_shadow(w, o, &x);
     }

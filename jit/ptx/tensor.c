@@ -305,7 +305,7 @@ static void wmma_move(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask,
         line[i] = ptx_resolve_in(w, o, 0, at, (uint32_t)(length * bytes));
         if (!line[i])
             return;
-        ptx_shadow_range(w, o, 0, (uint64_t)line[i], (uint32_t)(length * bytes));
+        ptx_shadow_range(w, o, 0, (uint64_t)line[i], (uint32_t)(length * bytes), (uint32_t)bytes);
         if (o->space != PTX_SPACE_SHARED && PTX_TAG(at) == 0)
             c->sectors += ((at + (uint64_t)(length * bytes) - 1) >> 5) - (at >> 5) + 1;
     }

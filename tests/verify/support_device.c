@@ -20,6 +20,7 @@ struct kb_module {
 };
 size_t toy_free_bytes = (size_t)1 << 30;
 int toy_live;
+size_t toy_undefined;
 
 static int toy_alloc(struct kb_device *d, const struct kb_buffer_spec *s, struct kb_buffer *b, struct kb_error *e)
 {
@@ -65,6 +66,12 @@ static int toy_to_host(struct kb_device *d, void *to, uint64_t from, size_t n, s
 static int toy_copy(struct kb_device *d, uint64_t to, uint64_t from, size_t n, struct kb_error *e)
 {
     return toy_to_device(d, to, (const void *)(uintptr_t)from, n, e);
+}
+static int toy_undefine(struct kb_device *d, uint64_t address, size_t n, struct kb_error *e)
+{
+    (void)d, (void)address, (void)e;
+    toy_undefined += n;
+    return 0;
 }
 static int toy_load(struct kb_device *d, const void *image, size_t n, struct kb_module **m, struct kb_error *e)
 {
@@ -120,6 +127,7 @@ static const struct kb_device_ops toy_ops = {
     .to_device = toy_to_device,
     .to_host = toy_to_host,
     .copy = toy_copy,
+    .undefined = toy_undefine,
     .load = toy_load,
     .unload = toy_unload,
     .symbol = toy_symbol,

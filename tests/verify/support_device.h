@@ -12,6 +12,7 @@ struct toy_entry {
 struct kb_device *toy_open(const struct toy_entry *entries);
 extern size_t toy_free_bytes; // what the device says is free
 extern int toy_live;          // buffers not yet freed
+extern size_t toy_undefined;  // bytes that were declared to have no content, in all
 
 // A bench from JSON text (quotes may be ' there) with its variant "v", opened as data with two sets.
 struct toy {

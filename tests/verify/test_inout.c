@@ -113,8 +113,25 @@ static void inout_and_scratch(void **state)
     expect("scale", "nothing", "count: 5 of 5 elements never written");
 }
 
+// Before each of the two runs: tmp (200 x f32) and count (5 x i32), but neither x nor acc.
+static void outputs_and_scratch_are_undefined(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct kb_trial trial;
+    char json[4096];
+    snprintf(json, sizeof json, bench_format, "scale", "add");
+    assert_int_equal(toy_setup(&t, kernels, json), 0);
+    toy_undefined = 0;
+    assert_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
+    assert_int_equal(toy_undefined, 2 * (800 + 20));
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inout_and_scratch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(inout_and_scratch),
+                                       cmocka_unit_test(outputs_and_scratch_are_undefined)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
