@@ -53,8 +53,11 @@ static void take_evidence(struct kb_advice *out, struct found *found, int n)
             free(one->finding.evidence);
             continue;
         }
-        out->list[out->list_count++] =
-            (struct kb_advice_item){one->rule->name, one->finding.kinds, one->score, one->finding.evidence};
+        struct kb_advice_item *item = &out->list[out->list_count++];
+        *item = (struct kb_advice_item){
+            one->rule->name, one->rule->limit,         one->finding.kinds, one->score, one->finding.evidence,
+            {{0}},           one->finding.number_count};
+        memcpy(item->numbers, one->finding.numbers, sizeof item->numbers);
     }
     int measured = kinds_in(kinds);
     out->confidence = measured >= 2 ? KB_CONFIDENCE_STRONG : measured == 1 ? KB_CONFIDENCE_FAIR : KB_CONFIDENCE_WEAK;
@@ -234,7 +237,12 @@ static cJSON *item_json(const struct kb_advice_item *item)
 {
     cJSON *o = cJSON_CreateObject(), *sources = cJSON_CreateArray();
     kb_json_set_text(o, "rule", item->rule);
+    kb_json_set_text(o, "limit", kb_limit_name(item->limit));
+    kb_json_set_number(o, "score", item->score);
     kb_json_set_text(o, "text", item->text);
+    cJSON *numbers = cJSON_AddObjectToObject(o, "numbers");
+    for (int i = 0; i < item->number_count; i++)
+        kb_json_set_number(numbers, item->numbers[i].name, item->numbers[i].value);
     for (size_t i = 0; i < KB_COUNT(kind_names); i++)
         if (item->kinds & kind_names[i].kind)
             cJSON_AddItemToArray(sources, cJSON_CreateString(kind_names[i].name));

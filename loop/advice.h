@@ -45,7 +45,11 @@ struct kb_advice_input {
     const char *source;                    // text of the main source, for the place of a double; NULL: unknown
     const char *no_sections, *no_counters; // why there are none, if it was said
 };
-enum { KB_ADVICE_STEPS = 2, KB_ADVICE_LIST = 8 };
+enum { KB_ADVICE_STEPS = 2, KB_ADVICE_LIST = 8, KB_ADVICE_NUMBERS = 5 };
+struct kb_advice_number {
+    const char *name; // static; a share of 1 unless it ends in a unit or counts something
+    double value;
+};
 struct kb_advice_step { // owned texts
     const char *rule;   // static: its name in the table
     char *text;
@@ -55,9 +59,12 @@ struct kb_advice_step { // owned texts
 };
 struct kb_advice_item {
     const char *rule; // static
-    unsigned kinds;   // of enum kb_evidence, or-ed
-    double score;     // how much of the time it explains, roughly; only the order matters
-    char *text;       // owned
+    enum kb_limit limit;
+    unsigned kinds; // of enum kb_evidence, or-ed
+    double score;   // how much of the time it explains, roughly; only the order matters
+    char *text;     // owned
+    struct kb_advice_number numbers[KB_ADVICE_NUMBERS]; // that the text rests on
+    int number_count;
 };
 struct kb_advice {
     enum kb_limit limit;
@@ -78,8 +85,8 @@ void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input 
 const char *kb_limit_name(enum kb_limit);
 const char *kb_confidence_name(enum kb_confidence);
 void kb_evidence_names(unsigned kinds, struct kb_text *out); // "timed, hardware counters"
-// {limit, confidence, evidence:[{rule, text, sources[]}], steps:[{rule, text, file, line, instruction}], missing};
-// owned by the caller.
+// {limit, confidence, evidence:[{rule, limit, score, text, numbers{}, sources[]}], steps:[{rule, text, file, line,
+// instruction}], missing}; owned by the caller.
 cJSON *kb_advice_json(const struct kb_advice *);
 
 #endif

@@ -46,6 +46,8 @@ struct kb_finding { // what a rule says; texts owned by the taker
     char *evidence;
     char *step;                     // NULL: nothing to try
     const char *file, *instruction; // borrowed
+    struct kb_advice_number numbers[KB_ADVICE_NUMBERS];
+    int number_count;
     int line;
 };
 struct kb_rule {

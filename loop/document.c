@@ -1,6 +1,7 @@
 // The --once --json document (docs/once.schema.json), made from the model.
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "loop/model.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static void copy_all(cJSON *to, const cJSON *from, const char *const *keys, size
 
 static cJSON *device_of(const struct kb_model *m)
 {
-    static const char *const keys[] = {"name", "arch", "uuid", "driver", "like"};
+    static const char *const keys[] = {"name", "arch", "uuid", "driver", "like", "peak"};
     cJSON *device = cJSON_CreateObject();
     const char *kind = kb_json_text(m->device, "kind", "none");
     kb_json_set_text(device, "kind", kind);
@@ -44,6 +45,20 @@ static cJSON *device_of(const struct kb_model *m)
         kb_json_set_text(device, "remedy", kb_json_text(m->device, "remedy", NULL));
     }
     return device;
+}
+
+static cJSON *roofs_of(const struct kb_model *m)
+{
+    static const char *const keys[] = {"copy_bytes_per_s",
+                                       "footprint_copy_bytes_per_s",
+                                       "footprint_bytes",
+                                       "fp32_flops",
+                                       "tensor_flops",
+                                       "tensor_type",
+                                       "source"};
+    cJSON *roofs = cJSON_CreateObject();
+    copy_all(roofs, m->roofs, keys, KB_COUNT(keys), "not measured");
+    return roofs;
 }
 
 static cJSON *libs_of(const struct kb_model *m)
@@ -277,7 +292,7 @@ static const char *late_reason(const struct kb_model_version *v, enum kb_rung ru
 static cJSON *sections_of(const cJSON *event)
 {
     static const char *const keys[] = {"name", "file", "line", "end_line", "share", "us", "samples", "stalls"};
-    static const char *const counted[] = {"instructions", "bytes", "share_bytes"};
+    static const char *const extra[] = {"raw", "instructions", "bytes", "share_bytes"};
     const char *kind = kb_json_text(event, "share_kind", kb_json_text(event, "attribution", "share of the samples"));
     const cJSON *section;
     cJSON *list = cJSON_CreateArray();
@@ -285,9 +300,9 @@ static cJSON *sections_of(const cJSON *event)
     {
         cJSON *item = cJSON_CreateObject();
         copy_all(item, section, keys, KB_COUNT(keys), "no one place");
-        for (size_t i = 0; i < KB_COUNT(counted); i++)
-            if (kb_json_get(section, counted[i]))
-                copy_known(item, section, counted[i], "nothing was counted");
+        for (size_t i = 0; i < KB_COUNT(extra); i++)
+            if (kb_json_get(section, extra[i]))
+                copy_known(item, section, extra[i], "nothing was counted");
         kb_json_set_text(item, "share_kind", kind);
         kb_json_set_text(item, "source", kb_json_text(event, "source", "?"));
         cJSON_AddItemToArray(list, item);
@@ -295,11 +310,35 @@ static cJSON *sections_of(const cJSON *event)
     return list;
 }
 
+// How the samples behind the sections were taken, losses included, and the hottest lines.
+static void add_sampling(cJSON *to, const cJSON *event)
+{
+    static const char *const keys[] = {"source",   "samples", "dropped", "overflow",     "period",
+                                       "launches", "tries",   "cold",    "without_line", "lines"};
+    const char *source = kb_json_text(event, "source", "?");
+    if (kb_starts(source, "counted")) {
+        set_unknown(to, "sampling", "counted, not sampled");
+        return;
+    }
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, event, keys, KB_COUNT(keys), "the worker did not say");
+    kb_json_set(to, "sampling", item);
+}
+
 static cJSON *counters_of(const cJSON *event)
 {
-    static const char *const keys[] = {"source", "stage", "metrics"};
+    static const char *const keys[] = {"source", "stage", "passes", "cold", "metrics", "about", "peaks"};
+    const char *reason = kb_starts(kb_json_text(event, "source", ""), "counted") ? "counted on the CPU" : "not counted";
     cJSON *item = cJSON_CreateObject();
-    copy_all(item, event, keys, KB_COUNT(keys), "not counted");
+    copy_all(item, event, keys, KB_COUNT(keys), reason);
+    return item;
+}
+
+static cJSON *advice_of(const cJSON *event)
+{
+    static const char *const keys[] = {"limit", "confidence", "evidence", "steps", "missing"};
+    cJSON *item = cJSON_CreateObject();
+    copy_all(item, event, keys, KB_COUNT(keys), "nothing is missing");
     return item;
 }
 
@@ -323,10 +362,13 @@ static cJSON *sass_of(const cJSON *event)
 
 static void add_late(cJSON *item, const struct kb_model_version *v)
 {
-    if (v && v->sections)
+    if (v && v->sections) {
         kb_json_set(item, "sections", sections_of(v->sections));
-    else
+        add_sampling(item, v->sections);
+    } else {
         set_unknown(item, "sections", late_reason(v, KB_RUNG_SECTIONS));
+        set_unknown(item, "sampling", late_reason(v, KB_RUNG_SECTIONS));
+    }
     if (v && v->counters)
         kb_json_set(item, "counters", counters_of(v->counters));
     else
@@ -335,6 +377,12 @@ static void add_late(cJSON *item, const struct kb_model_version *v)
         kb_json_set(item, "sass", sass_of(v->sass));
     else
         set_unknown(item, "sass", late_reason(v, KB_RUNG_SASS));
+    if (v && v->advice)
+        kb_json_set(item, "advice", advice_of(v->advice));
+    else
+        set_unknown(item, "advice",
+                    v && v->status == KB_STATUS_FAIL ? "it failed: what is not right has no speed to explain"
+                                                     : "the rungs behind the verdict did not end");
 }
 
 static cJSON *variant_of(const struct kb_model *m, int index)
@@ -382,6 +430,7 @@ cJSON *kb_model_document(const struct kb_model *m)
     kb_json_set_text(document, "tool", kb_json_text(m->session, "tool", "kbench-tui"));
     kb_json_set_text(document, "utc", kb_json_text(m->session, "utc", NULL));
     kb_json_set(document, "device", device_of(m));
+    kb_json_set(document, "roofs", roofs_of(m));
     kb_json_set(document, "libs", libs_of(m));
     kb_json_set(document, "bench", bench_of(m));
     kb_json_set_text(document, "seed", kb_json_text(m->session, "seed", ""));

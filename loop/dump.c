@@ -44,7 +44,11 @@ static char *file_name(const char *object, const char *source)
 {
     static const struct {
         const char *object, *file;
-    } known[] = {{"ptx", "kernel.ptx"}, {"cubin", "kernel.cubin"}, {"sass", "kernel.sass"}, {"ir", "kernel.ir"}};
+    } known[] = {{"ptx", "kernel.ptx"},
+                 {"cubin", "kernel.cubin"},
+                 {"sass", "kernel.sass"},
+                 {"ir", "kernel.ir"},
+                 {"samples", "samples.json"}};
     struct kb_text out = {0};
     for (size_t i = 0; i < KB_COUNT(known); i++)
         if (!strcmp(object, known[i].object))

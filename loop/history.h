@@ -20,7 +20,8 @@
 
 struct kb_history;
 
-// Bytes that belong to a version, under a name that is unique in it: "source", "header:inc/h.h", "ptx", "cubin", ...
+// Bytes that belong to a version, under a name that is unique in it: "source", "header:inc/h.h", "ptx", "cubin",
+// "sass", "samples" (JSON, by instruction: the blob of `sections`)
 struct kb_history_object {
     const char *name;
     const void *data;

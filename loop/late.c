@@ -64,7 +64,7 @@ void kb_late_retry(struct kb_session *s)
 }
 
 // What is still owed by the newest content of each variant.
-static bool is_owed(const struct kb_build *b)
+bool kb_late_owed(const struct kb_build *b)
 {
     bool owed = false;
     for (int rung = KB_RUNG_LATE; b && !b->dead && kb_build_passed(b) && rung < KB_RUNGS; rung++)
@@ -76,14 +76,14 @@ bool kb_late_done(struct kb_session *s)
 {
     bool done = true;
     for (int i = 0; i < s->slot_count; i++)
-        done = done && !is_owed(s->slots[i].current);
+        done = done && !kb_late_owed(s->slots[i].current);
     if (done)
         return true;
     s->late_us = s->late_us ? s->late_us : kb_now_us();
     if (kb_now_us() - s->late_us < (int64_t)s->slot_count * ONCE_MS * 1000)
         return false;
     for (int i = 0; i < s->slot_count; i++)
-        for (int rung = KB_RUNG_LATE; is_owed(s->slots[i].current) && rung < KB_RUNGS; rung++)
+        for (int rung = KB_RUNG_LATE; kb_late_owed(s->slots[i].current) && rung < KB_RUNGS; rung++)
             kb_late_na(s, s->slots[i].current, (enum kb_rung)rung, "it was not done within 5 s a variant");
     return true;
 }

@@ -146,31 +146,6 @@ static void fetch(struct kb_session *s, struct kb_reading *r, struct kb_reading_
     }
 }
 
-// [[kernel, offset, samples], ...] for the worker, of the blob of `sections`.
-static char *flat_samples(const char *text)
-{
-    cJSON *document = text ? cJSON_Parse(text) : NULL, *list = cJSON_CreateArray();
-    const cJSON *kernel, *pc;
-    cJSON_ArrayForEach(kernel, kb_json_get(document, "kernels"))
-    {
-        cJSON_ArrayForEach(pc, kb_json_get(kernel, "pcs"))
-        {
-            const cJSON *offset = cJSON_GetArrayItem(pc, 0), *samples = cJSON_GetArrayItem(pc, 1);
-            if (!cJSON_IsNumber(offset) || !cJSON_IsNumber(samples))
-                continue;
-            cJSON *item = cJSON_CreateArray();
-            cJSON_AddItemToArray(item, cJSON_CreateString(kb_json_text(kernel, "name", "")));
-            cJSON_AddItemToArray(item, cJSON_CreateNumber(offset->valuedouble));
-            cJSON_AddItemToArray(item, cJSON_CreateNumber(samples->valuedouble));
-            cJSON_AddItemToArray(list, item);
-        }
-    }
-    char *flat = cJSON_GetArraySize(list) ? kb_json_line(list) : NULL;
-    cJSON_Delete(document);
-    cJSON_Delete(list);
-    return flat;
-}
-
 // Everything that was asked for has been answered: what comes next?
 static void gathered(struct kb_session *s, struct kb_reading *r)
 {
@@ -190,7 +165,8 @@ static void gathered(struct kb_session *s, struct kb_reading *r)
         for (int i = 0; r->diff && r->kind == KB_LISTING_SASS && i < 2; i++) {
             size_t size;
             const char *text = in_memory(s, r->sides[i].variant, r->sides[i].version, KB_LISTING_SAMPLES, &size);
-            r->sides[i].samples = flat_samples(text);
+            if (text && !r->sides[i].samples)
+                r->sides[i].samples = kb_strndup(text, size);
         }
         s->again = true;
     }
@@ -218,6 +194,9 @@ bool kb_listing_answered(struct kb_session *s, int64_t token, bool failed, const
     if (name && !strcmp(name, names[r->kind]) && !side->text) {
         side->text = *data;
         side->text_size = *size;
+        *data = NULL;
+    } else if (name && !strcmp(name, "samples") && r->diff && !side->samples) {
+        side->samples = *data;
         *data = NULL;
     } else if (name && !strcmp(name, "cubin") && !side->cubin) {
         side->cubin = *data;

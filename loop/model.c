@@ -44,7 +44,7 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal, &v->sections, &v->counters, &v->sass};
+    cJSON **late[] = {&v->goal, &v->sections, &v->counters, &v->sass, &v->advice};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
@@ -122,7 +122,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal, &v->sections, &v->counters, &v->sass};
+    cJSON **documents[] = {&v->scan,     &v->errors,   &v->resources, &v->goal,
+                           &v->sections, &v->counters, &v->sass,      &v->advice};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -446,6 +447,7 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
                        : !strcmp(type, "goal")      ? &v->goal
                        : !strcmp(type, "sections")  ? &v->sections
                        : !strcmp(type, "sass")      ? &v->sass
+                       : !strcmp(type, "advice")    ? &v->advice
                                                     : NULL;
         if (slot)
             keep(slot, event);

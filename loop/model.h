@@ -28,7 +28,7 @@ struct kb_model_version {
     struct kb_rung_state rungs[KB_RUNGS];
     cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
-    cJSON *sections, *counters, *sass;
+    cJSON *sections, *counters, *sass, *advice;
     struct kb_model_case *cases; // one a bench case
     bool known, superseded;
     int64_t started_ms, done_ms; // session time; -1 if not yet

@@ -1,5 +1,4 @@
-// The inside of the session, shared by its files (session.c, announce.c, sources.c, build.c, order.c, compile.c, run.c,
-// requests.c, verdict.c, records.c). Nobody else includes this.
+// The inside of the session, shared by its files. Nobody else includes this.
 #ifndef KB_LOOP_PARTS_H
 #define KB_LOOP_PARTS_H
 #include "base/clock.h"
@@ -64,9 +63,11 @@ struct kb_build {
     bool dead;           // superseded or cancelled: its frames are dropped
     bool finished;       // the `done` event was sent
     bool claiming, final, known;
+    bool news;                       // events since its last advice
     bool stored;                     // its binaries are in the history
-    bool sass_stored, counted_bytes; // the first stage of its counters is there
-    char *samples;                   // by instruction, JSON; NULL: none
+    bool sass_stored, samples_stored; // likewise
+    bool counted_bytes;               // the first stage of its counters is there
+    char *samples;                    // by instruction, JSON; NULL: none
     int version;                     // 0 until final
     char *git;
     int worker_generation, prepared_generation; // of the run worker that has it loaded, and of its inputs; 0: none
@@ -340,12 +341,16 @@ void kb_late_begin(struct kb_session *, struct kb_build *); // its verdict is kn
 void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, const char *reason);
 void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
 bool kb_late_due(const struct kb_build *, enum kb_rung);
+bool kb_late_owed(const struct kb_build *); // some of them are still to come
 bool kb_late_done(struct kb_session *); // once: nothing is left, or the time for it is over
 int kb_late_wait_ms(const struct kb_session *);
 void kb_late_retry(struct kb_session *);
 cJSON *kb_section_marks(const struct kb_build *); // [{file, line, end_line, name}] of its //kb: section lines
 void kb_late_event(struct kb_session *, struct kb_build *, const cJSON *head); // a frame of the profile worker
 char *kb_name_for_people(const struct kb_session *, const struct kb_build *, const char *file);
+
+// advise.c: what limits a version, once nothing is owed any more
+void kb_advise(struct kb_session *);
 
 // counted.c: sections and counters from what the CPU device counted
 void kb_counted(struct kb_session *, struct kb_build *);

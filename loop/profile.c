@@ -261,6 +261,7 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         if (!strcmp(type, "sections") && frame->blob_size) {
             free(b->samples);
             b->samples = kb_strndup(frame->blob, frame->blob_size);
+            b->samples_stored = false;
         }
     }
 }

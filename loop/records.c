@@ -89,7 +89,7 @@ static bool has_history(const struct kb_session *s)
 
 void kb_records_find(struct kb_session *s, struct kb_build *b)
 {
-    static const char *const wanted[] = {"ptx", "cubin"};
+    static const char *const wanted[] = {"ptx", "cubin", "samples"};
     if (!has_history(s)) {
         kb_build_found(s, b, 0, NULL, NULL);
         return;
@@ -99,7 +99,7 @@ void kb_records_find(struct kb_session *s, struct kb_build *b)
 
 int64_t kb_records_load(struct kb_session *s, const char *variant, int version)
 {
-    static const char *const wanted[] = {"source", "ptx", "cubin", "sass"};
+    static const char *const wanted[] = {"source", "ptx", "cubin", "sass", "samples"};
     return has_history(s) && s->io ? kb_io_load(s->io, variant, version, wanted, KB_COUNT(wanted)) : 0;
 }
 
@@ -180,12 +180,15 @@ void kb_records_update(struct kb_session *s, struct kb_build *b)
 {
     if (!has_history(s) || !b->version)
         return;
-    struct kb_history_object objects[3];
+    struct kb_history_object objects[4];
     int n = b->stored ? 0 : binaries_of(b, objects);
     b->stored = b->stored || n;
     if (b->blobs.sass_size && !b->sass_stored)
         objects[n++] = (struct kb_history_object){"sass", b->blobs.sass, b->blobs.sass_size};
     b->sass_stored = b->sass_stored || b->blobs.sass_size;
+    if (b->samples && !b->samples_stored)
+        objects[n++] = (struct kb_history_object){"samples", b->samples, strlen(b->samples)};
+    b->samples_stored = b->samples != NULL;
     ask(s, kb_io_update(s->io, b->name, b->version, results_of(s, b), objects, n), NULL);
 }
 
@@ -240,8 +243,14 @@ static void found(struct kb_session *s, struct kb_build *b, struct kb_io_message
     struct kb_blobs blobs = {0};
     for (int i = 0; i < m->blob_count; i++) {
         bool ptx = !strcmp(m->blobs[i].name, "ptx");
-        *(ptx ? &blobs.ptx : &blobs.cubin) = m->blobs[i].data;
-        *(ptx ? &blobs.ptx_size : &blobs.cubin_size) = m->blobs[i].size;
+        if (!strcmp(m->blobs[i].name, "samples")) {
+            free(b->samples);
+            b->samples = m->blobs[i].data;
+            b->samples_stored = true;
+        } else {
+            *(ptx ? &blobs.ptx : &blobs.cubin) = m->blobs[i].data;
+            *(ptx ? &blobs.ptx_size : &blobs.cubin_size) = m->blobs[i].size;
+        }
         m->blobs[i].data = NULL;
     }
     kb_build_found(s, b, m->failed ? 0 : m->version, kb_json_get(m->json, "results"), &blobs);

@@ -64,6 +64,7 @@ void kb_emit(struct kb_session *s, cJSON *event)
 void kb_emit_build(struct kb_session *s, struct kb_build *b, cJSON *event)
 {
     emit(s, event);
+    b->news = true;
     cJSON_AddItemToArray(b->results, event);
 }
 
@@ -342,6 +343,7 @@ void kb_session_step(struct kb_session *s)
     kb_run_step(s);
     kb_profile_step(s);
     kb_disasm_step(s);
+    kb_advise(s);
     kb_pin_update(s);
     end_once(s);
     if (s->ending && !kb_records_pending(s))

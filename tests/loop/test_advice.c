@@ -197,6 +197,8 @@ static void rules_apply(void **state)
         if (a.advice.limit != t->limit || step->line != t->line)
             fail_msg("%s: limit %s, line %d", t->rule, kb_limit_name(a.advice.limit), step->line);
         assert_int_not_equal(item->kinds, 0);
+        if (!item->number_count)
+            fail_msg("%s: a text without numbers for programs", t->rule);
         assert_int_not_equal(a.advice.confidence, KB_CONFIDENCE_NONE);
         forget(&a);
     }
@@ -379,6 +381,9 @@ static void as_json(void **state)
     assert_string_equal(kb_json_text(step, "instruction", ""), "LDG");
     assert_int_equal(
         cJSON_GetArraySize(kb_json_get(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "evidence"), 0), "sources")), 3);
+    const cJSON *first = cJSON_GetArrayItem(kb_json_get(o, "evidence"), 0), *numbers = kb_json_get(first, "numbers");
+    assert_string_equal(kb_json_text(first, "limit", ""), "memory");
+    assert_true(kb_json_number(numbers, "sectors_per_request", 0) > kb_json_number(numbers, "sectors_needed", 1e9));
     cJSON_Delete(o);
     forget(&a);
 }

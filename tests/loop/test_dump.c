@@ -75,9 +75,13 @@ static cJSON *record_of(const char *variant, const char *key)
 
 static void claim(struct kb_history *h, const char *variant, const char *key)
 {
-    static const struct kb_history_object objects[] = {
-        {"source", "// the source\n", 14}, {"header:../up.h", "// up\n", 6}, {"header:inc/h.h", "// h\n", 5},
-        {"header:/etc/x.h", "// x\n", 5},  {"ptx", ".version 8.0\n", 13},    {"sass", "LDG\n", 4}};
+    static const struct kb_history_object objects[] = {{"source", "// the source\n", 14},
+                                                       {"header:../up.h", "// up\n", 6},
+                                                       {"header:inc/h.h", "// h\n", 5},
+                                                       {"header:/etc/x.h", "// x\n", 5},
+                                                       {"ptx", ".version 8.0\n", 13},
+                                                       {"sass", "LDG\n", 4},
+                                                       {"samples", "{}", 2}};
     struct kb_error e = {0};
     cJSON *record = record_of(variant, key), *after = parse(results);
     int n = kb_history_claim(h, variant, record, objects, KB_COUNT(objects), NULL, &e);
@@ -110,17 +114,14 @@ static void every_newest(void **state)
     struct kb_error e = {0};
     if (kb_dump(dir, NULL, out, &said, &e))
         fail_msg("%s", kb_error_line(&e));
-    has(said.data, "tuned@2: 9 files");
-    has(said.data, "odd_name@1: 9 files");
-    static const char *const files[][2] = {{"tuned@2/k.cu", "// the source"},
-                                           {"tuned@2/headers/up/up.h", "// up"},
-                                           {"tuned@2/headers/inc/h.h", "// h"},
-                                           {"tuned@2/headers/etc/x.h", "// x"},
-                                           {"tuned@2/kernel.ptx", ".version"},
-                                           {"tuned@2/kernel.sass", "LDG"},
-                                           {"tuned@2/resources.json", "\"registers\":"},
-                                           {"tuned@2/results.json", "c0ffee"},
-                                           {"tuned@2/report.md", "## What limits it"}};
+    has(said.data, "tuned@2: 10 files");
+    has(said.data, "odd_name@1: 10 files");
+    static const char *const files[][2] = {
+        {"tuned@2/k.cu", "// the source"},   {"tuned@2/headers/up/up.h", "// up"},
+        {"tuned@2/headers/inc/h.h", "// h"}, {"tuned@2/headers/etc/x.h", "// x"},
+        {"tuned@2/kernel.ptx", ".version"},  {"tuned@2/kernel.sass", "LDG"},
+        {"tuned@2/samples.json", "{}"},      {"tuned@2/resources.json", "\"registers\":"},
+        {"tuned@2/results.json", "c0ffee"},  {"tuned@2/report.md", "## What limits it"}};
     for (size_t i = 0; i < KB_COUNT(files); i++) {
         char *text = disk_get(out, files[i][0]);
         if (!text)

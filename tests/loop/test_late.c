@@ -66,6 +66,27 @@ static void they_come_behind_the_settled_timing(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // no process is left
 }
 
+static void advice_comes_last(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    bed_kernel(b, "b.cu", "b", "//fake: verify=fail", 1);
+    bed_start(b);
+    bed_until_event(b, "advice variant=a version=1");
+    assert_true(index_of(b, "advice variant=a") > index_of(b, "counters variant=a stage=rest"));
+    assert_true(index_of(b, "advice variant=a") > index_of(b, "sass variant=a"));
+    bed_idle(b, 100);
+    assert_int_equal(bed_count(b, "advice variant=a"), 1); // nothing new: it is not said again
+    assert_int_equal(bed_count(b, "advice variant=b"), 0); // what is wrong has no speed to explain
+    const struct kb_model_version *v = kb_model_current(&b->model, kb_model_variant_index(&b->model, "a"));
+    assert_non_null(kb_json_get(v->advice, "limit"));
+    assert_true(cJSON_IsArray(kb_json_get(v->advice, "steps")));
+    bed_mark(b);
+    kb_session_command(b->session, KB_COMMAND_RERUN, "a");
+    bed_until_event(b, "advice variant=a version=1");
+    bed_free(b);
+}
+
 static void a_save_goes_first(void **state)
 {
     (void)state;
@@ -293,6 +314,15 @@ static void listings_and_differences(void **state)
     sass = kb_session_listing(b->session, "a", 1, KB_LISTING_SASS);
     assert_non_null(sass);
     assert_non_null(strstr(sass, "__global__ void a("));
+    assert_null(kb_session_listing(b->session, "a", 1, KB_LISTING_SAMPLES));
+    bed_until_event(b, "listing variant=a version=1 kind=samples ready=true");
+    assert_non_null(strstr(kb_session_listing(b->session, "a", 1, KB_LISTING_SAMPLES), "\"pcs\""));
+    bed_until_event(b, "sass variant=a version=2");
+    bed_mark(b);
+    request = (struct kb_diff_request){"a", "a", 1, 2, KB_LISTING_SASS, false};
+    kb_session_diff(b->session, &request);
+    bed_until_event(b, "diff kind=sass reason=null");
+    assert_true(kb_json_number(kb_json_get(bed_find(b, "diff"), "document"), "samples_bytes", 0) > 0);
     assert_null(kb_session_listing(b->session, "a", 77, KB_LISTING_PTX));
     bed_until_event(b, "listing variant=a version=77 ready=false");
     bed_free(b);
@@ -302,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_come_behind_the_settled_timing),
+        cmocka_unit_test(advice_comes_last),
         cmocka_unit_test(a_save_goes_first),
         cmocka_unit_test(the_hardware_is_taken_while_a_save_compiles),
         cmocka_unit_test(busy_hardware_costs_a_save_nothing),

@@ -123,6 +123,14 @@ static void all_softmax_variants_are_right(void **state)
         count++;
     }
     assert_int_equal(count, 4);
+    const cJSON *naive = variant_of(document, "naive"), *advice = kb_json_get(naive, "advice"),
+                *step = cJSON_GetArrayItem(kb_json_get(advice, "steps"), 0);
+    assert_string_equal(kb_json_text(advice, "limit", ""), "memory"); // a thread a row: nothing is coalesced
+    assert_string_equal(kb_json_text(step, "file", ""), "naive.cu");
+    assert_true(kb_json_int(step, "line", 0) > 0);
+    assert_true(kb_json_number(kb_json_get(naive, "sass"), "instructions", 0) > 0 ||
+                !strcmp(kb_json_text(rung_of(naive, "sass"), "status", ""), "na"));
+    assert_true(cJSON_IsNull(kb_json_get(naive, "sampling")));
     assert_string_equal(kb_json_text(kb_json_get(document, "device"), "kind", ""), "cpu");
     cJSON_Delete(document);
     kb_remove_tree(dir);
