@@ -134,10 +134,7 @@ void ptx_report_deadlock(struct ptx_cta *cta)
             w->program = p;
             w->current = j;
             if (s->wait == PTX_WAITS_LANES) {
-                uint32_t need = ((const uint32_t *)(s->frame->R + b->member))[lane];
-                ptx_fault(w, &p->ops[b->first], lane, "CUDA_ERROR_LAUNCH_TIMEOUT",
-                          "%s waits for lanes 0x%08x of its member mask 0x%08x, which never arrive",
-                          p->ops[b->first].name, need & w->live & ~s->mask, need);
+                ptx_report_unmet(w, s);
                 return;
             }
             const struct ptx_barrier *bar = &cta->barrier[s->barrier];

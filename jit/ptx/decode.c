@@ -390,13 +390,13 @@ void ptx_guard_control(struct ptx_decoder *d)
     d->in = plain;
 }
 
-void ptx_begin_sync(struct ptx_decoder *d, uint32_t member, enum ptx_sync sync)
+void ptx_begin_sync(struct ptx_decoder *d, uint32_t member)
 {
     ptx_guard_control(d);
     if (d->op_count != ptx_current_block(d)->first)
         ptx_end_block(d, PTX_TERM_NEXT);
     struct ptx_block *b = ptx_current_block(d);
-    b->sync = (uint8_t)sync;
+    b->sync = true;
     b->member = member + 1;
     d->leader[d->inst + 1] = true;
 }

@@ -66,7 +66,7 @@ uint32_t ptx_emit_to(struct ptx_decoder *, const char *key, int bits, uint32_t a
 struct ptx_block *ptx_current_block(struct ptx_decoder *);
 struct ptx_block *ptx_end_block(struct ptx_decoder *, enum ptx_term); // returns the ended one; a new one is current
 void ptx_guard_control(struct ptx_decoder *);                         // "@p" of control flow becomes a branch around it
-void ptx_begin_sync(struct ptx_decoder *, uint32_t member, enum ptx_sync);
+void ptx_begin_sync(struct ptx_decoder *, uint32_t member); // the next operation waits for the lanes of that mask
 
 // Address operand: base register (virtual) into *base, *base32; returns the offset. space may become more precise.
 int64_t ptx_address(struct ptx_decoder *, const struct ptx_operand *, enum ptx_space *space, uint32_t *base,

@@ -131,7 +131,7 @@ static void warp_barrier(struct ptx_decoder *d)
     ptx_mod(d, "sync");
     ptx_guard_control(d);
     uint32_t member = ptx_source(d, ptx_arg(d, 0), 32);
-    ptx_begin_sync(d, member, PTX_SYNC_WARP_BARRIER);
+    ptx_begin_sync(d, member);
     ptx_emit(d, "warp_barrier", 0);
 }
 

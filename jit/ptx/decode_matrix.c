@@ -99,7 +99,7 @@ static void emit_mma(struct ptx_decoder *d, struct ptx_matrix *x)
         ptx_refuse(d, "this combination of shape and types is not supported");
         return;
     }
-    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32), PTX_SYNC_LANES);
+    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32));
     struct ptx_op *o = ptx_emit_list(d, "mma", n, regs, (1ull << x->d_regs) - 1);
     o->imm = (int64_t)(uintptr_t)x;
     o->flop = PTX_FLOP_TENSOR;
@@ -180,7 +180,7 @@ static void wmma_memory(struct ptx_decoder *d, struct ptx_matrix *x, bool store)
         ptx_refuse(d, "this combination of shape and type is not supported");
         return;
     }
-    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32), PTX_SYNC_LANES);
+    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32));
     d->class = space == PTX_SPACE_SHARED   ? PTX_CLASS_SHARED
                : space == PTX_SPACE_GLOBAL ? PTX_CLASS_GLOBAL
                                            : PTX_CLASS_GENERIC;
@@ -233,7 +233,7 @@ static void decode_ldmatrix(struct ptx_decoder *d)
         ptx_refuse(d, "it has %d registers", n);
     if (d->refused)
         return;
-    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32), PTX_SYNC_LANES);
+    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32));
     d->class = PTX_CLASS_SHARED;
     struct ptx_op *o = ptx_emit_list(d, store ? "stmatrix" : "ldmatrix", n + 1, regs, store ? 0 : (2ull << n) - 2);
     o->imm = n;
@@ -253,7 +253,7 @@ static void decode_movmatrix(struct ptx_decoder *d)
     if (!ptx_mod(d, "m8n8") || !ptx_mod(d, "trans") || !ptx_mod(d, "b16"))
         ptx_refuse(d, "its form is not known");
     uint32_t r = ptx_result(d, ptx_arg(d, 0), 32), a = ptx_source(d, ptx_arg(d, 1), 32);
-    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32), PTX_SYNC_LANES);
+    ptx_begin_sync(d, ptx_constant(d, 0xffffffff, 32));
     ptx_emit(d, "movmatrix", 2, r, a);
 }
 

@@ -34,7 +34,7 @@ static void decode_shfl(struct ptx_decoder *d)
     pair_results(d, ptx_arg(d, 0), 32, &regs[0], &regs[4]);
     for (int i = 1; i < 4; i++)
         regs[i] = ptx_source(d, ptx_arg(d, i), 32);
-    ptx_begin_sync(d, member, PTX_SYNC_LANES);
+    ptx_begin_sync(d, member);
     ptx_emit_list(d, "shfl", 5, regs, 1 | 1 << 4)->sub = (uint16_t)mode;
 }
 
@@ -49,7 +49,7 @@ static void decode_vote(struct ptx_decoder *d)
     ptx_guard_control(d);
     uint32_t member = ptx_source(d, ptx_arg(d, 2), 32), p = ptx_predicate(d, ptx_arg(d, 1));
     uint32_t r = ptx_result(d, ptx_arg(d, 0), mode == 3 ? 32 : 1);
-    ptx_begin_sync(d, member, PTX_SYNC_LANES);
+    ptx_begin_sync(d, member);
     ptx_emit(d, mode == 3 ? "ballot" : "vote", 2, r, p)->sub = (uint16_t)mode;
 }
 
@@ -63,7 +63,7 @@ static void decode_match(struct ptx_decoder *d)
     ptx_guard_control(d);
     uint32_t member = ptx_source(d, ptx_arg(d, 2), 32), a = ptx_source(d, ptx_arg(d, 1), bits), r, p;
     pair_results(d, ptx_arg(d, 0), 32, &r, &p);
-    ptx_begin_sync(d, member, PTX_SYNC_LANES);
+    ptx_begin_sync(d, member);
     uint32_t regs[3] = {r, a, p};
     ptx_emit_list(d, bits == 64 ? "match_b64" : "match_b32", 3, regs, 5)->sub = all;
 }
@@ -80,7 +80,7 @@ static void decode_redux(struct ptx_decoder *d)
     ptx_guard_control(d);
     uint32_t member = ptx_source(d, ptx_arg(d, 2), 32), a = ptx_source(d, ptx_arg(d, 1), 32);
     uint32_t r = ptx_result(d, ptx_arg(d, 0), 32);
-    ptx_begin_sync(d, member, PTX_SYNC_LANES);
+    ptx_begin_sync(d, member);
     ptx_emit(d, t.kind == 'f' ? "redux_f32" : "redux", 2, r, a)->sub =
         (uint16_t)(which | (t.kind == 's') << 4 | nan << 5 | absolute << 6);
 }
@@ -98,7 +98,7 @@ static void decode_elect(struct ptx_decoder *d)
     uint32_t member = ptx_source(d, ptx_arg(d, 1), 32), regs[3];
     pair_results(d, ptx_arg(d, 0), 32, &regs[0], &regs[1]);
     regs[2] = member;
-    ptx_begin_sync(d, member, PTX_SYNC_LANES);
+    ptx_begin_sync(d, member);
     ptx_emit_list(d, "elect", 3, regs, 3);
 }
 

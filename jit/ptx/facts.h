@@ -15,7 +15,8 @@
 //   "reports": [ { "kind": k, "text": t, "line": n, "file": path, "count": n } ], "reports_cut": n }
 //
 // kind: illegal_address, misaligned_address, assert, launch_timeout, launch_failed, illegal_instruction (the fault that
-// ended the launch); divergent_barrier, barrier_left, shuffle_inactive; with check "full" also race, uninitialised.
+// ended the launch); divergent_barrier, barrier_left, shuffle_inactive, member_mask; with check "full" also race,
+// race_in_warp, uninitialised.
 #ifndef KB_JIT_PTX_FACTS_H
 #define KB_JIT_PTX_FACTS_H
 #include "jit/ptx/run.h"

@@ -51,10 +51,21 @@ static void set_block_offsets(struct ptx_block *b, const uint32_t *offset)
         *regs[k] = *regs[k] ? offset[*regs[k] - 1] : 0;
 }
 
+static const uint8_t *operand_bits(struct ptx_decoder *d, const struct ptx_op *o)
+{
+    uint8_t *bits = ptx_arena_alloc(&d->module->arena, o->operand_count + 1u);
+    for (unsigned k = 0; k < o->operand_count; k++)
+        bits[k] = (uint8_t)ptx_reg_bits(d, k < 4 ? o->r[k] : o->more[k - 4]);
+    return bits;
+}
+
 void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
 {
     struct ptx_arena *arena = &d->module->arena;
     uint32_t *offset = place_registers(d, p);
+    for (uint32_t i = 0; i < d->block_count; i++)
+        if (d->blocks[i].sync)
+            d->blocks[i].operand_bits = operand_bits(d, &d->ops[d->blocks[i].first]);
     for (uint32_t i = 0; i < d->op_count; i++) {
         struct ptx_op *o = &d->ops[i];
         for (unsigned k = 0; k < o->operand_count; k++) {

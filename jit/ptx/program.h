@@ -76,7 +76,6 @@ enum ptx_term {
     PTX_TERM_EXIT,
     PTX_TERM_YIELD,
 };
-enum ptx_sync { PTX_SYNC_NONE, PTX_SYNC_LANES, PTX_SYNC_WARP_BARRIER }; // what the block's first operation waits for
 
 struct ptx_call {
     struct ptx_func *func;            // NULL: indirect
@@ -87,9 +86,11 @@ struct ptx_call {
 
 struct ptx_block {
     uint32_t first, count;
-    uint8_t term, sync;
-    bool strong;     // has an access that a spin loop may wait for
-    uint32_t member; // register with the member mask, if sync
+    uint8_t term;
+    bool sync;                   // its one operation waits for lanes
+    uint32_t member;             // register with the member mask, if sync
+    const uint8_t *operand_bits; // 1, 32 or 64 for each operand of that operation
+    bool strong;                 // has an access that a spin loop may wait for
     uint32_t pred, pred_flip;
     uint32_t target;   // block
     uint32_t *targets; // PTX_TERM_INDEXED

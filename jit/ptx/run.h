@@ -69,7 +69,7 @@ struct ptx_split { // lanes of a warp that stand at the same place
     uint32_t block, mask;
     uint32_t barrier;
     uint32_t seen; // when it was chosen last
-    uint8_t wait, resumed;
+    uint8_t wait;
 };
 
 struct ptx_warp {

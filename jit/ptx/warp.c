@@ -81,7 +81,7 @@ static void merge_splits(struct ptx_warp *w)
         for (uint32_t j = i + 1; j < w->split_count; j++) {
             struct ptx_split *a = &w->split[i], *b = &w->split[j];
             if (a->block != b->block || a->frame != b->frame || a->wait == PTX_WAITS_BARRIER ||
-                b->wait == PTX_WAITS_BARRIER || a->resumed != b->resumed)
+                b->wait == PTX_WAITS_BARRIER)
                 continue;
             a->mask |= b->mask;
             a->wait = PTX_RUNS;
@@ -114,87 +114,6 @@ static bool choose_split(struct ptx_warp *w)
     return true;
 }
 
-// Each lane brings its own member mask: the tiles of a warp pass different ones.
-static const uint32_t *member_masks(const struct ptx_split *s, const struct ptx_block *b)
-{
-    return (const uint32_t *)(s->frame->R + b->member);
-}
-
-// The group's lanes whose partners are all in `present`.
-static uint32_t met_lanes(const struct ptx_warp *w, const struct ptx_split *s, const struct ptx_block *b,
-                          uint32_t present)
-{
-    const uint32_t *member = member_masks(s, b);
-    uint32_t met = 0;
-    for (uint32_t m = s->mask; m; m &= m - 1) {
-        int lane = __builtin_ctz(m);
-        met |= member[lane] & w->live & ~present ? 0 : m & -m;
-    }
-    return met;
-}
-
-// True if the current group, or the part of it that it becomes, may run its block's first operation.
-static bool lanes_met(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b)
-{
-    if (s->resumed) {
-        s->resumed = 0;
-        return true;
-    }
-    const uint32_t *member = member_masks(s, b);
-    for (uint32_t m = s->mask; m; m &= m - 1) {
-        int lane = __builtin_ctz(m);
-        if (!(member[lane] & (m & -m))) {
-            ptx_fault(w, &w->program->ops[b->first], lane, "CUDA_ERROR_LAUNCH_FAILED",
-                      "%s is run by lane %d, which its member mask 0x%08x does not hold",
-                      w->program->ops[b->first].name, lane, member[lane]);
-            return false;
-        }
-    }
-    uint32_t met = met_lanes(w, s, b, s->mask);
-    if (met && met != s->mask) { // the others stay behind
-        struct ptx_split *other = &w->split[w->split_count++];
-        *other = *s;
-        other->mask = s->mask & ~met;
-        other->wait = PTX_WAITS_LANES;
-        other->frame->users++;
-        s->mask = met;
-    }
-    return met != 0;
-}
-
-// Lanes that wait in some __syncwarp.
-static uint32_t lanes_in_warp_barriers(const struct ptx_warp *w)
-{
-    uint32_t present = 0;
-    for (uint32_t i = 0; i < w->split_count; i++) {
-        const struct ptx_split *s = &w->split[i];
-        if (s->wait == PTX_WAITS_LANES && s->frame->program->blocks[s->block].sync == PTX_SYNC_WARP_BARRIER)
-            present |= s->mask;
-    }
-    return present;
-}
-
-// All groups wait. __syncwarp may be reached at different lines; lanes that left the kernel are waited for no more.
-static bool wake_lanes(struct ptx_warp *w)
-{
-    bool woken = false;
-    uint32_t barriers = lanes_in_warp_barriers(w);
-    for (uint32_t i = 0; i < w->split_count; i++) {
-        struct ptx_split *s = &w->split[i];
-        if (s->wait != PTX_WAITS_LANES)
-            continue;
-        const struct ptx_block *b = &s->frame->program->blocks[s->block];
-        bool barrier = b->sync == PTX_SYNC_WARP_BARRIER;
-        uint32_t met = met_lanes(w, s, b, barrier ? barriers : s->mask);
-        if (barrier ? met != s->mask : !met)
-            continue;
-        s->wait = PTX_RUNS;
-        s->resumed = barrier;
-        woken = true;
-    }
-    return woken;
-}
-
 static void run_ops(struct ptx_warp *w, const struct ptx_block *b, uint32_t mask)
 {
     const struct ptx_op *o = w->program->ops + b->first, *end = o + b->count;
@@ -218,12 +137,9 @@ static void run_ops(struct ptx_warp *w, const struct ptx_block *b, uint32_t mask
 // Lanes with the same member mask run together.
 static void run_by_member(struct ptx_warp *w, const struct ptx_split *s, const struct ptx_block *b)
 {
-    const uint32_t *member = member_masks(s, b);
-    for (uint32_t rest = s->mask; rest;) {
-        uint32_t value = member[__builtin_ctz(rest)], group = 0;
-        for (uint32_t m = rest & value; m; m &= m - 1)
-            group |= member[__builtin_ctz(m)] == value ? m & -m : 0;
-        rest &= ~group;
+    uint32_t seen = 0;
+    for (uint32_t rest = s->mask, group; rest; rest &= ~group) {
+        group = ptx_next_members(w, s, rest, &seen);
         run_ops(w, b, group);
     }
 }
@@ -350,6 +266,7 @@ static void end_lanes(struct ptx_warp *w)
     uint32_t mask = w->split[w->current].mask;
     remove_split(w, w->current);
     ptx_lanes_left(w->cta, w, mask);
+    ptx_lanes_look_again(w); // nobody waits for lanes that have ended
 }
 
 static void return_call(struct ptx_warp *w)
@@ -426,20 +343,16 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
             merge_splits(w);
         }
         if (w->split_count != 1 || w->split[0].wait != PTX_RUNS || w->current) {
-            if (!choose_split(w)) {
-                if (wake_lanes(w))
-                    continue;
+            if (!choose_split(w))
                 return PTX_WARP_BLOCKED;
-            }
         }
         struct ptx_split *s = &w->split[w->current];
         w->program = s->frame->program;
         w->R = s->frame->R;
         const struct ptx_block *b = &w->program->blocks[s->block];
-        if (b->sync && !lanes_met(w, s, b)) {
+        if (b->sync && !ptx_meet(w, s)) {
             if (t->stop)
                 return PTX_WARP_DONE;
-            s->wait = PTX_WAITS_LANES;
             continue;
         }
         struct ptx_block_count *c = &t->blocks[b->id];
@@ -447,7 +360,7 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         c->lanes += (uint32_t)__builtin_popcount(s->mask);
         if (b->sync)
             ptx_shadow_warp_sync(w);
-        if (b->sync == PTX_SYNC_LANES)
+        if (b->sync)
             run_by_member(w, s, b);
         else
             run_ops(w, b, s->mask);

@@ -12,6 +12,15 @@ void ptx_start_warp(struct ptx_warp *w, const struct ptx_program *p);
 struct ptx_frame *ptx_new_frame(struct ptx_thread *t, const struct ptx_program *p);
 void ptx_drop_frame(struct ptx_thread *t, struct ptx_frame *f);
 
+// meet.c. Whether the group s, now the current one, may run the `.sync` operation that it stands at. Lanes of the group
+// whose partners are not here become a group of their own. False if it waits, or ran the operation together with lanes
+// of other groups and stands behind it, or after a fault.
+bool ptx_meet(struct ptx_warp *w, struct ptx_split *s);
+void ptx_lanes_look_again(struct ptx_warp *w); // whoever waits for lanes
+// Those of `rest` that share the member mask of its first lane. seen: masks so far; begins as 0.
+uint32_t ptx_next_members(struct ptx_warp *w, const struct ptx_split *s, uint32_t rest, uint32_t *seen);
+void ptx_report_unmet(struct ptx_warp *w, const struct ptx_split *s);
+
 // barrier.c
 void ptx_barrier_arrive(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b);
 void ptx_lanes_left(struct ptx_cta *cta, struct ptx_warp *w, uint32_t lanes);
