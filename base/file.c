@@ -99,6 +99,28 @@ int kb_file_replace(const char *path, const void *data, size_t size, struct kb_e
     return status;
 }
 
+int kb_file_create(const char *path, const void *data, size_t size, struct kb_error *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        int saved = errno;
+        kb_fail(e, path, NULL, "cannot write: %s", strerror(saved));
+        errno = saved;
+        return -1;
+    }
+    int status = kb_write_all(fd, data, size) || fsync(fd) ? -1 : 0, saved = errno;
+    if (close(fd) && !status) {
+        saved = errno;
+        status = -1;
+    }
+    if (status) {
+        kb_fail(e, path, saved == ENOSPC ? "free some space on that disk" : NULL, "cannot write: %s", strerror(saved));
+        unlink(path);
+    }
+    errno = saved;
+    return status;
+}
+
 int kb_make_dirs(const char *path, struct kb_error *e)
 {
     if (!path[0])

@@ -11,6 +11,8 @@
 int kb_file_read(const char *path, size_t limit, char **data, size_t *size, struct kb_error *e);
 // Write to a temporary beside path, fsync, rename over path. Parent folders must exist.
 int kb_file_replace(const char *path, const void *data, size_t size, struct kb_error *e);
+// Writes a file that is not there yet; where there is one, even a link to nowhere, it is left alone: -1, errno EEXIST.
+int kb_file_create(const char *path, const void *data, size_t size, struct kb_error *e);
 // Writes all of it, whatever interrupts; -1 with errno.
 int kb_write_all(int fd, const void *bytes, size_t size);
 int kb_make_dirs(const char *path, struct kb_error *e); // like mkdir -p

@@ -30,6 +30,7 @@ enum kb_io_kind {
     KB_IO_LISTED,  // kb_io_list: json, an array of all records of a variant (without objects' bytes), oldest first
     KB_IO_READ,    // kb_io_read: data, size
     KB_IO_WRITTEN, // kb_io_errors; kb_io_session_line only answers where it failed
+    KB_IO_CREATED, // kb_io_create: data, the path that was written
 };
 struct kb_io_blob {
     char *name, *data;
@@ -76,6 +77,10 @@ int64_t kb_io_update(struct kb_io *io, const char *variant, int version, cJSON *
                      const struct kb_history_object *objects, int count);
 void kb_io_session_line(struct kb_io *io, const char *line);
 int64_t kb_io_errors(struct kb_io *io, const char *text); // of kb_history_errors_text
+
+// A new file; its folder is made if need be. One of that name is never overwritten: with the same text it will do,
+// with another text this fails, or, if numbered, the next free of NAME-2.cu, NAME-3.cu is taken.
+int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool numbered);
 
 // For tests of a stuck disk: while the file that the environment variable KB_TEST_IO_STALL names exists, the writing
 // thread waits before each request. Read at kb_io_start.

@@ -16,12 +16,13 @@ enum kb_io_task {
     KB_TASK_UPDATE,
     KB_TASK_SESSION_LINE,
     KB_TASK_ERRORS,
+    KB_TASK_CREATE,
 };
 struct kb_io_job { // owns all it points to
     enum kb_io_task task;
     int64_t token, queued_us;
     int source, version;
-    bool plain;
+    bool plain, numbered;
     size_t limit;
     char *path;   // or the variant
     char *text;   // key, line or errors

@@ -1,8 +1,10 @@
 // The writing thread: the history.
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/io_parts.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +55,53 @@ static void update(struct writer *w, const struct kb_io_job *job, struct kb_io_m
     free(objects);
 }
 
+enum { MOST_NUMBERED = 999, MOST_COMPARED = 64 << 20 };
+
+static bool holds(const char *path, const char *text)
+{
+    char *data = NULL;
+    size_t size = 0;
+    bool same = kb_is_file(path) && !kb_file_read(path, MOST_COMPARED, &data, &size, NULL) && !strcmp(data, text);
+    free(data);
+    return same;
+}
+
+// "dir/name.cu", then "dir/name-2.cu"; owned.
+static char *numbered(const char *path, int n)
+{
+    const char *dot = strrchr(kb_path_base(path), '.');
+    size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+    return n == 1 ? kb_strdup(path) : kb_format("%.*s-%d%s", (int)stem, path, n, dot ? dot : "");
+}
+
+static void create_file(const struct kb_io_job *job, struct kb_io_message *m)
+{
+    char *dir = kb_path_dir(job->path);
+    bool made = !kb_make_dirs(dir, &m->error);
+    m->kind = KB_IO_CREATED;
+    m->failed = true;
+    for (int n = 1; made && m->failed && n <= (job->numbered ? MOST_NUMBERED : 1); n++) {
+        char *path = numbered(job->path, n);
+        bool written = !kb_file_create(path, job->text, strlen(job->text), &m->error), taken = errno == EEXIST;
+        m->failed = !written && !(taken && holds(path, job->text));
+        if (!m->failed)
+            m->data = kb_strdup(path);
+        else if (taken)
+            kb_fail(&m->error, path, "name another file, or remove that one", "there is such a file: it is left alone");
+        free(path);
+        made = taken;
+    }
+    m->size = m->data ? strlen(m->data) : 0;
+    free(dir);
+}
+
 static void write_job(struct writer *w, struct kb_io_job *job, struct kb_io_message *m)
 {
     m->kind = job->task == KB_TASK_CLAIM ? KB_IO_CLAIMED : job->task == KB_TASK_UPDATE ? KB_IO_UPDATED : KB_IO_WRITTEN;
+    if (job->task == KB_TASK_CREATE) {
+        create_file(job, m);
+        return;
+    }
     m->failed = open_history(w, &m->error) != 0;
     if (m->failed)
         return;

@@ -44,7 +44,7 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal, &v->sections, &v->counters, &v->sass, &v->advice};
+    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters, &v->sass, &v->advice};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
@@ -445,6 +445,7 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
                        : !strcmp(type, "errors")    ? &v->errors
                        : !strcmp(type, "resources") ? &v->resources
                        : !strcmp(type, "goal")      ? &v->goal
+                       : !strcmp(type, "exported")  ? &v->exported
                        : !strcmp(type, "sections")  ? &v->sections
                        : !strcmp(type, "sass")      ? &v->sass
                        : !strcmp(type, "advice")    ? &v->advice

@@ -27,6 +27,7 @@ struct kb_model_version {
     char *failed_rung;     // NULL if none
     struct kb_rung_state rungs[KB_RUNGS];
     cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
+    cJSON *exported;                         // likewise: where a failing case was written
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
     cJSON *sections, *counters, *sass, *advice;
     struct kb_model_case *cases; // one a bench case

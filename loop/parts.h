@@ -63,12 +63,12 @@ struct kb_build {
     bool dead;           // superseded or cancelled: its frames are dropped
     bool finished;       // the `done` event was sent
     bool claiming, final, known;
-    bool news;                       // events since its last advice
-    bool stored;                     // its binaries are in the history
+    bool news;                        // events since its last advice
+    bool stored;                      // its binaries are in the history
     bool sass_stored, samples_stored; // likewise
     bool counted_bytes;               // the first stage of its counters is there
     char *samples;                    // by instruction, JSON; NULL: none
-    int version;                     // 0 until final
+    int version;                      // 0 until final
     char *git;
     int worker_generation, prepared_generation; // of the run worker that has it loaded, and of its inputs; 0: none
     int64_t saved_us, started_us, verdict_us, rung_us, lookup_us;
@@ -118,6 +118,7 @@ enum kb_request {
     KB_REQUEST_ROOFS,
     KB_REQUEST_IDLE,
     KB_REQUEST_FORGET,
+    KB_REQUEST_EXPORT,
     KB_REQUESTS
 };
 struct kb_run_worker {
@@ -188,6 +189,15 @@ struct kb_text_kept { // a listing that came from the history
 };
 enum { KB_TEXTS_KEPT = 8 };
 
+struct kb_export {          // a failing case that is to become a file; one at a time
+    struct kb_build *build; // NULL: none
+    int index;              // of the case
+    char *label, *file;     // file: absolute; NULL: one beside the history
+    cJSON *failure;         // of the `case` event: on which inputs, how often
+    char *reason;
+    bool asked, writing; // the worker, the io thread has it
+};
+
 struct kb_asked {
     struct kb_build *build;
     int64_t token;
@@ -224,6 +234,7 @@ struct kb_session {
     char *compiler_reason;
     int compile_failures; // in a row, without a hello
     struct kb_run_worker run;
+    struct kb_export export;
     struct kb_profile_worker profile;
     struct kb_disasm_worker disasm;
     struct kb_reading *readings; // in flight, oldest first
@@ -342,7 +353,7 @@ void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_s
 void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
 bool kb_late_due(const struct kb_build *, enum kb_rung);
 bool kb_late_owed(const struct kb_build *); // some of them are still to come
-bool kb_late_done(struct kb_session *); // once: nothing is left, or the time for it is over
+bool kb_late_done(struct kb_session *);     // once: nothing is left, or the time for it is over
 int kb_late_wait_ms(const struct kb_session *);
 void kb_late_retry(struct kb_session *);
 cJSON *kb_section_marks(const struct kb_build *); // [{file, line, end_line, name}] of its //kb: section lines
@@ -403,6 +414,15 @@ void kb_listing_made(struct kb_session *, struct kb_build *); // its sass rung e
 void kb_listing_free(struct kb_session *);
 void kb_emit_transient(struct kb_session *, cJSON *event); // not for the session file; takes event
 
+// export.c: a failing case as a .cu
+bool kb_export_due(const struct kb_session *);                  // a run worker is to be asked
+cJSON *kb_export_fields(struct kb_session *, cJSON *head);      // of the request; takes and returns head
+void kb_export_text(struct kb_session *, const char *text);     // the worker made it
+void kb_export_end(struct kb_session *, const char *reason);    // of the request; NULL: it went well
+void kb_export_refuse(struct kb_session *, const char *reason); // whatever waits will not come
+void kb_export_written(struct kb_session *, const char *path, const struct kb_error *); // path NULL: it was not
+void kb_export_free(struct kb_session *);
+
 // records.c: the io thread's side: watching, history, session stream, errors.txt
 int kb_records_start(struct kb_session *, struct kb_error *);
 void kb_records_step(struct kb_session *);
@@ -415,6 +435,7 @@ void kb_records_claim(struct kb_session *, struct kb_build *);
 void kb_records_update(struct kb_session *, struct kb_build *);                 // what is known of it now
 int64_t kb_records_load(struct kb_session *, const char *variant, int version); // 0: there is no history
 void kb_records_stream(struct kb_session *, const char *line);
+void kb_records_create(struct kb_session *, const char *path, const char *text, bool numbered);
 void kb_records_errors(struct kb_session *); // errors.txt of all variants
 bool kb_records_pending(const struct kb_session *);
 #endif

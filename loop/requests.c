@@ -261,6 +261,12 @@ bool kb_may_profile(const struct kb_session *s)
     return s->spare_safe;
 }
 
+static void send_export(struct kb_session *s)
+{
+    cJSON *head = request(s, KB_REQUEST_EXPORT, "export", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+    kb_peer_send(s->run.peer, kb_export_fields(s, head), NULL, 0);
+}
+
 // A verdict that needs no device any more, e.g. since the worker's own device code is missing.
 static bool decided_without_device(struct kb_session *s, struct kb_build *b)
 {
@@ -295,7 +301,7 @@ void kb_run_assign(struct kb_session *s)
     bool beside_hold = s->profile.request == KB_PROFILE_HOLD && b && b->stage == KB_STAGE_LADDER &&
                        b->next != KB_RUNG_TIME && r->prepared == s->bench_generation;
     if (s->profile.request != KB_PROFILE_NONE && !beside_hold) { // it has the GPU, and gives it back at once
-        if (b || r->prepared != s->bench_generation)
+        if (b || kb_export_due(s) || r->prepared != s->bench_generation)
             kb_profile_yield(s);
         return;
     }
@@ -314,9 +320,12 @@ void kb_run_assign(struct kb_session *s)
         send_quiet_work(s); // every share is one of the same roofs; some 40 ms once for a GPU and driver, then cached
     if (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE)
         return;
-    if (b && kb_take_gpu(s))
+    bool export = !prepare && kb_export_due(s); // somebody waits for it, and it is quick
+    if (export && kb_take_gpu(s))
+        send_export(s);
+    else if (!export && b && kb_take_gpu(s))
         serve(s, b);
-    else if (!b && r->request == KB_REQUEST_NONE)
+    else if (!export && !b && r->request == KB_REQUEST_NONE)
         send_quiet_work(s);
     if (r->request == KB_REQUEST_NONE)
         kb_gpu_lock_release(&s->lock);

@@ -88,6 +88,7 @@ static void absent(struct kb_session *s, const char *code, const char *what, con
     device_event(s, device);
     kb_emit_worker(s, KB_WORKER_RUN, "failed", s->run.peer, what);
     kb_status_line(s, "error", remedy, "no device: %s", what);
+    kb_export_refuse(s, what);
     choose_arch(s);
     for (int i = 0; i < s->slot_count; i++) {
         struct kb_build *b = s->slots[i].current;
@@ -256,6 +257,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
         r->roofs_known = true;
     else if (kind == KB_REQUEST_IDLE)
         r->idle_done = true;
+    else if (kind == KB_REQUEST_EXPORT)
+        kb_export_end(s, reason);
     bool checked = kind == KB_REQUEST_CHECK || kind == KB_REQUEST_LOAD;
     if (b && r->peer && (checked ? status == KB_STATUS_PASS : kind != KB_REQUEST_FORGET))
         hold(r, b);
@@ -335,6 +338,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         return;
     } else if (!strcmp(type, "done")) {
         done_frame(s, frame->head);
+    } else if (!strcmp(type, "exported")) {
+        kb_export_text(s, frame->blob);
     } else if (!strcmp(type, "rung")) {
         rung_frame(s, frame->head);
     } else if (!strcmp(type, "roofs")) {

@@ -270,6 +270,7 @@ void kb_session_free(struct kb_session *s)
         kb_peer_free(s->dying[i].peer);
     kb_records_free(s);
     kb_listing_free(s);
+    kb_export_free(s);
     kb_sources_free(s);
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
@@ -427,6 +428,14 @@ static void cancel(struct kb_session *s)
             kb_build_cancel(s, s->slots[i].current);
 }
 
+static void export(struct kb_session *s, const char *arg)
+{
+    const char *at = arg ? strrchr(arg, '@') : NULL;
+    char *name = at ? kb_strndup(arg, (size_t)(at - arg)) : kb_strdup(arg);
+    kb_session_export(s, name, at ? atoi(at + 1) : -1, NULL);
+    free(name);
+}
+
 void kb_session_command(struct kb_session *s, enum kb_command command, const char *arg)
 {
     switch (command) {
@@ -453,6 +462,9 @@ void kb_session_command(struct kb_session *s, enum kb_command command, const cha
         break;
     case KB_COMMAND_RETRY:
         retry(s);
+        break;
+    case KB_COMMAND_EXPORT:
+        export(s, arg);
         break;
     }
     s->again = true;

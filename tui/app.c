@@ -95,6 +95,12 @@ int kb_app_case(const struct kb_app *a)
     return bad >= 0 ? bad : a->model->headline;
 }
 
+int kb_app_failed_case(const struct kb_app *a)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    return a->case_index >= 0 || kb_first_bad_case(a->model, v) >= 0 ? kb_app_case(a) : -1;
+}
+
 int kb_app_pick_timed_case(const struct kb_app *a)
 {
     const cJSON *item = cJSON_GetArrayItem(kb_json_get(a->model->session, "cases"), kb_app_case(a));
@@ -206,6 +212,26 @@ static unsigned open_overlay(struct kb_app *a, enum kb_overlay overlay)
     return KB_DID_DRAW;
 }
 
+// The case shown, of the version whose source is in the file.
+static unsigned export_case(struct kb_app *a)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    if (!v || a->variant >= a->model->variant_count)
+        return 0;
+    const char *name = a->model->variants[a->variant].name;
+    char *arg = kb_format("%s@%d", name, kb_app_failed_case(a));
+    if (!a->driver.command)
+        snprintf(a->note, sizeof a->note, "a replay has no worker: kbench-tui export BENCH %s --seed %s", name,
+                 kb_json_text(a->model->session, "seed", "N"));
+    else if (v != kb_model_current(a->model, a->variant))
+        snprintf(a->note, sizeof a->note, "v%d is not what the file holds now: only the newest version can be written",
+                 v->number);
+    else
+        command(a, KB_COMMAND_EXPORT, arg);
+    free(arg);
+    return KB_DID_DRAW;
+}
+
 static unsigned do_work(struct kb_app *a, enum kb_action action)
 {
     const char *name = a->variant < a->model->variant_count ? a->model->variants[a->variant].name : NULL;
@@ -222,6 +248,8 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
     case KB_ACT_CANCEL:
         command(a, KB_COMMAND_CANCEL, NULL);
         return KB_DID_DRAW;
+    case KB_ACT_EXPORT:
+        return export_case(a);
     case KB_ACT_PIN:
         return pin(a);
     case KB_ACT_UNPIN:

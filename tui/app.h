@@ -82,6 +82,8 @@ int kb_app_tick_ms(const struct kb_app *);
 // For views.
 const struct kb_model_version *kb_app_version(const struct kb_app *); // the one shown; NULL if none
 int kb_app_case(const struct kb_app *);                               // the case shown
+// The failed case that is to be written as a file: the one shown; -1: whichever failed (none was told by a case).
+int kb_app_failed_case(const struct kb_app *);
 void kb_app_subject(const struct kb_app *, int variant, const struct kb_model_version *, struct kb_subject *);
 int kb_app_pick_timed_case(const struct kb_app *); // the case shown if it is timed, else the headline
 void kb_app_focus_variant(struct kb_app *, int variant);

@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "loop/dump.h"
 #include "tui/doctor.h"
+#include "tui/export.h"
 #include "tui/once.h"
 #include "tui/options.h"
 #include "tui/screen.h"
@@ -78,6 +79,8 @@ static int run(const struct kb_options *o)
         return kb_run_doctor_report(o);
     case KB_MODE_DUMP:
         return run_dump(o);
+    case KB_MODE_EXPORT:
+        return kb_run_export_case(o);
     case KB_MODE_REPLAY:
         return o->export_path ? kb_run_export_replay(o) : kb_screen_run(o);
     case KB_MODE_ONCE:

@@ -26,7 +26,12 @@ static void on_signal(int signal_number)
     stopped = signal_number;
 }
 
-static void catch_signals(void)
+int kb_stopped_by(void)
+{
+    return stopped;
+}
+
+void kb_catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
@@ -70,8 +75,7 @@ static void complain(const struct kb_error *e)
     kb_text_free(&clean);
 }
 
-// Waits for what the session waits for, and for input's end where that matters (-1: not).
-static bool wait_and_step(struct kb_session *s, int input)
+bool kb_wait_and_step(struct kb_session *s, int input)
 {
     struct pollfd fds[MOST_FDS];
     int n = kb_session_fds(s, fds, MOST_FDS - 1);
@@ -150,13 +154,13 @@ int kb_run_once(const struct kb_options *o)
     options.once = true;
     options.on_event = keep_in_model;
     options.context = &model;
-    catch_signals();
+    kb_catch_signals();
     if (kb_session_new(&options, &session, &error)) {
         complain(&error);
         kb_model_free(&model);
         return KB_EXIT_USAGE;
     }
-    while (!kb_session_ended(session) && wait_and_step(session, -1))
+    while (!kb_session_ended(session) && kb_wait_and_step(session, -1))
         ;
     int code = kb_session_exit_code(session);
     bool ended = kb_session_ended(session);
@@ -191,7 +195,7 @@ int kb_run_follow(const struct kb_options *o)
     kb_session_options_from(o, &options);
     options.on_event = print_event;
     options.context = &broken;
-    catch_signals();
+    kb_catch_signals();
     if (kb_session_new(&options, &session, &error)) {
         complain(&error);
         return KB_EXIT_USAGE;
@@ -200,7 +204,7 @@ int kb_run_follow(const struct kb_options *o)
     struct pollfd hangup = {STDIN_FILENO, POLLIN, 0};
     char nothing;
     bool dead_input = isatty(STDIN_FILENO) || (poll(&hangup, 1, 0) == 1 && read(STDIN_FILENO, &nothing, 1) <= 0);
-    while (!broken && wait_and_step(session, dead_input ? -1 : STDIN_FILENO))
+    while (!broken && kb_wait_and_step(session, dead_input ? -1 : STDIN_FILENO))
         ;
     int code = kb_session_exit_code(session);
     kb_session_free(session);

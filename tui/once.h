@@ -12,6 +12,11 @@ int kb_run_once(const struct kb_options *);
 int kb_run_follow(const struct kb_options *);
 // --replay FILE --export FILE.svg: the roofline of a recorded session's end, without a screen.
 int kb_run_export_replay(const struct kb_options *);
+// For modes without a screen: waits for what the session waits for, and for input's end where that matters (-1: not),
+// then steps. False: a signal came, or the input ended.
+bool kb_wait_and_step(struct kb_session *, int input);
+void kb_catch_signals(void);
+int kb_stopped_by(void);      // signal that came since, or 0
 bool kb_locale_is_utf8(void); // of the environment; sets the locale
 
 #endif

@@ -18,6 +18,7 @@ static const char help[] =
     "  kbench-tui new NAME [--like BENCH]    start a bench of your own\n"
     "  kbench-tui doctor                     what is installed, what is missing, and the remedy\n"
     "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
+    "  kbench-tui export BENCH VARIANT [FILE.cu]   a case that it fails, as a .cu with main(), for a debugger\n"
     "\n"
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
     "  --variant NAME               the one to begin with\n"
@@ -30,6 +31,7 @@ static const char help[] =
     "  --no-history                 write nothing beside the bench\n"
     "  --no-profile                 stop at the verdict: no sections, counters or machine code\n"
     "  --export FILE.svg            the roofline as a picture, after all variants ran once, or of --replay's end\n"
+    "  --case N|LABEL               of export: which failing case; without it, the first\n"
     "  --color auto|always|never, --ascii, --theme NAME\n"
     "  --help, --version\n"
     "\n"
@@ -61,6 +63,7 @@ enum option_id {
     NO_HISTORY,
     NO_PROFILE,
     EXPORT,
+    CASE,
     WORKER,
     HELP,
     VERSION
@@ -78,6 +81,7 @@ static const struct option {
     {"--ascii", ASCII, false},    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
     {"--export", EXPORT, true},   {"--worker", WORKER, true},     {"--help", HELP, false},
     {"-h", HELP, false},          {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
+    {"--case", CASE, true},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -242,6 +246,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
     case EXPORT:
         o->export_path = value;
         return kb_ends(value, ".svg") ? 0 : kb_fail(e, "--export", "as in roofline.svg", "\"%s\" is no .svg", value);
+    case CASE:
+        o->failing_case = value;
+        return 0;
     case WORKER:
         o->worker = value;
         return 0;
@@ -292,8 +299,14 @@ static int word(struct kb_options *o, const char *arg, int *words, struct kb_err
         return set_mode(o, KB_MODE_NEW, "new", e);
     if (place == 0 && !strcmp(arg, "dump"))
         return set_mode(o, KB_MODE_DUMP, "dump", e);
+    if (place == 0 && !strcmp(arg, "export"))
+        return set_mode(o, KB_MODE_EXPORT, "export", e);
     if (o->mode == KB_MODE_NEW && !o->new_name) {
         o->new_name = arg;
+        return 0;
+    }
+    if (o->mode == KB_MODE_EXPORT && o->bench && place <= 3) {
+        *(place == 2 ? &o->variant : &o->failing_file) = arg;
         return 0;
     }
     if (o->mode == KB_MODE_DUMP && o->bench && !o->dump_which) { // the last word is the folder, see finish()
@@ -313,6 +326,10 @@ static int finish(struct kb_options *o, struct kb_error *e)
         return kb_fail(e, "new", "kbench-tui new NAME", "the name of the new bench is missing");
     if (o->mode == KB_MODE_DUMP && !o->dump_dir)
         return kb_fail(e, "dump", "kbench-tui dump BENCH [VARIANT[@N]] DIR", "the folder to write to is missing");
+    if (o->mode == KB_MODE_EXPORT && !o->variant)
+        return kb_fail(e, "export", "kbench-tui export BENCH VARIANT [FILE.cu]", "the variant is missing");
+    if (o->failing_case && o->mode != KB_MODE_EXPORT)
+        return kb_fail(e, "--case", "kbench-tui export BENCH VARIANT --case N", "it goes with export only");
     if ((o->json || o->export_path) && o->mode == KB_MODE_SCREEN)
         o->mode = KB_MODE_ONCE;
     if (o->export_path && o->mode != KB_MODE_ONCE && o->mode != KB_MODE_REPLAY)

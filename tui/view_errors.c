@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "tui/facts.h"
 #include "tui/format.h"
+#include "tui/keys.h"
 #include "tui/verdict_notes.h"
 #include "tui/view.h"
 
@@ -111,7 +112,7 @@ static const struct {
     bool count; // a whole number
 } metrics_shown[] = {
     {"max_abs", "max_abs", 10, false},    {"mismatches", "wrong", 11, true}, {"max_rel", "max_rel", 10, false},
-    {"max_ulp", "ULP", 8, true},          {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
+    {"max_ulp", "ULP", 12, true},         {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
     {"psnr_db", "PSNR dB", 9, false},     {"mse", "MSE", 10, false},         {"scaled", "scaled", 10, false},
     {"differing", "differing", 11, true},
 };
@@ -256,6 +257,32 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
         kb_lines_text(out, KB_STYLE_DIM, width, 0, "inputs of this case were seen before: no fresh set was ready");
 }
 
+// A failing case as a file: where it is, or how to get it.
+static void add_export(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    const struct kb_binding *b = kb_binding_of(KB_ACT_EXPORT);
+    int rung = kb_failed_rung(v);
+    if (rung < KB_RUNG_RUN || rung > KB_RUNG_TIME || v->impossible || v != kb_model_current(a->model, a->variant))
+        return;
+    const char *path = kb_json_text(v->exported, "path", NULL);
+    char keys[48];
+    kb_lines_add(out);
+    if (!path) {
+        struct kb_line line = {.ascii = out->ascii};
+        kb_spanf(&line, KB_STYLE_KEY, "%s: ", kb_binding_keys(b, keys));
+        kb_span(&line, KB_STYLE_DIM, b->help);
+        kb_lines_wrap(out, &line, width, 2, 0);
+        kb_line_free(&line);
+        return;
+    }
+    struct kb_line line = {.ascii = out->ascii};
+    kb_spanf(&line, KB_STYLE_DIM, "case %s is in ", kb_json_text(v->exported, "label", "?"));
+    kb_span(&line, KB_STYLE_STRONG, path);
+    kb_lines_wrap(out, &line, width, 2, 0);
+    kb_line_free(&line);
+    kb_lines_text(out, KB_STYLE_TEXT, width, 2, kb_json_text(v->exported, "compile", ""));
+}
+
 static bool any_case(const struct kb_app *a, const struct kb_model_version *v)
 {
     for (int i = 0; i < a->model->case_count; i++)
@@ -279,6 +306,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     if (!any_case(a, v)) {
         if (!out->count)
             kb_span(kb_lines_add(out), KB_STYLE_DIM, "nothing was compared yet");
+        add_export(a, v, width, out);
         return;
     }
     if (out->count && kb_line_width(&out->items[out->count - 1]))
@@ -287,6 +315,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     add_metrics_head(out, label, width);
     for (int i = 0; i < a->model->case_count; i++)
         add_case(a, v, i, label, width, out);
+    add_export(a, v, width, out);
     add_outputs(a, v, width, out);
 }
 

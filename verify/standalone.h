@@ -3,7 +3,8 @@
 // somebody who has nothing but nvcc.
 //
 // Inputs come from the generator of verify/element.h, whose text is in the file; those that no generator makes (a .npy,
-// the inputs of verify/stress.h) stand there as numbers.
+// the inputs of verify/stress.h) stand there as numbers. Without a reference it looks for what was never written, for
+// writes beside the arrays and into inputs.
 #ifndef KB_VERIFY_STANDALONE_H
 #define KB_VERIFY_STANDALONE_H
 #include "verify/trial.h"
@@ -14,12 +15,13 @@ struct kb_standalone {
     const struct kb_variant *variant;
     const struct kb_plan *plan;
     const char *reason; // what failed, one line
+    const char *inputs; // their name where verify added them, else NULL
     int calls;          // of the kernel in a row, at least 1
     int arg;            // the output to look at
     uint64_t first;     // its first wrong element
 };
-// The file's text; owned by the caller. set: filled, with its reference. NULL if inputs that no generator makes are too
-// many bytes, or the device failed.
+// The file's text; owned by the caller. set: filled, with its reference if there is one. NULL if inputs that no
+// generator makes are too many bytes, or the device failed.
 char *kb_standalone_text(struct kb_data *, const struct kb_case_data *, const struct kb_set *,
                          const struct kb_standalone *, struct kb_error *);
 

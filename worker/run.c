@@ -63,7 +63,6 @@ void run_drop(struct run_worker *w, struct run_version *v)
     kb_variant_free(v->variant);
     cJSON_Delete(v->compiled);
     free(v->counted);
-    free(v->failures);
     free(v->key);
     *v = w->versions[--w->version_count];
     w->versions[w->version_count] = (struct run_version){0};

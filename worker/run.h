@@ -13,22 +13,13 @@ struct run_counted { // what the CPU device counted in one run of a case
     bool known;
     double flops, bytes; // bytes: asked of global memory by active lanes
 };
-struct run_failure { // the last trial of a case that came out wrong, for `export`
-    bool known;
-    uint64_t set;   // number of its inputs
-    int stress;     // enum kb_stress where they are verify's own; -1: the bench's
-    int calls, arg; // calls in a row that it took; the wrong output
-    uint64_t index; // its first wrong element
-    char reason[400];
-};
 struct run_version { // one built version, loaded
     char *key;
     struct kb_variant *variant;
     cJSON *compiled; // `kernels` of its `compiled` frame
     struct kb_image image;
     struct kb_program program;
-    struct run_counted *counted;  // by case
-    struct run_failure *failures; // by case; NULL until there is one
+    struct run_counted *counted; // by case
     uint64_t last_used;
 };
 struct run_worker {

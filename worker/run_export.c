@@ -1,4 +1,5 @@
-// `export`: a failing case as a file of its own.
+// `export`: a failing case as a file of its own. The kernel is not run and need not be loaded: what failed, and on
+// which inputs, is in the request. So a case whose kernel took its worker with it can be written by the next one.
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -10,46 +11,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Inputs that verify added by itself, by their name; -1: the bench's own.
+static int stress_of(const cJSON *failure)
+{
+    const char *name = kb_json_text(failure, "inputs", "");
+    for (int kind = 0; kind < KB_STRESSES; kind++)
+        if (!strcmp(kb_stress_name((enum kb_stress)kind), name))
+            return kind;
+    return -1;
+}
+
 // The inputs that it failed on, made again: values follow from the number of the set. `own` holds the buffers, if any.
-static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, const struct run_failure *failure,
+static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, const cJSON *failure,
                                   struct kb_set *own, struct kb_error *e)
 {
     struct kb_set *s = NULL;
-    if (failure->stress >= 0) {
-        if (!kb_stress_set(&w->data, c, (enum kb_stress)failure->stress, &s, e) && !s)
-            kb_fail(e, c->label, NULL, "the inputs of that trial are gone");
+    int stress = stress_of(failure);
+    if (stress >= 0) {
+        if (!kb_stress_set(&w->data, c, (enum kb_stress)stress, &s, e) && !s)
+            kb_fail(e, c->label, NULL, "the inputs of that trial cannot be made again");
         return s;
     }
     if (kb_set_make(&w->data, c, own, e))
         return NULL;
-    own->number = failure->set;
+    own->number = strtoull(kb_json_text(failure, "set", "1"), NULL, 10);
     if (kb_set_inputs(&w->data, c, own, e) || (w->data.has_reference && kb_set_reference(&w->data, c, own, e)))
         return NULL;
     return own;
 }
 
-static char *text_of(struct run_worker *w, const struct run_version *v, struct kb_case_data *c, struct kb_error *e)
+// The output to look at: that which was wrong, else the first one. -1: the bench has none.
+static int output_of(const struct kb_bench *b, const cJSON *failure)
 {
-    const struct run_failure *failure = v->failures ? &v->failures[c->index] : NULL;
+    int arg = kb_bench_find_arg(b, kb_json_text(failure, "arg", ""));
+    for (int i = 0; i < b->arg_count && arg < 0; i++)
+        arg = kb_arg_is_written(b->args[i].role) ? i : -1;
+    return arg >= 0 && kb_arg_is_written(b->args[arg].role) ? arg : -1;
+}
+
+static char *text_of(struct run_worker *w, const cJSON *head, const struct kb_variant *v, struct kb_case_data *c,
+                     struct kb_error *e)
+{
+    const cJSON *failure = kb_json_get(head, "failure");
+    int64_t calls = kb_json_int(failure, "calls", 1);
+    struct kb_standalone request = {.variant = v,
+                                    .reason = kb_json_text(head, "reason", NULL),
+                                    .inputs = kb_json_text(failure, "inputs", NULL),
+                                    .calls = calls < 1 || calls > 1000 ? 1 : (int)calls,
+                                    .arg = output_of(w->data.bench, failure),
+                                    .first = strtoull(kb_json_text(failure, "index", "0"), NULL, 10)};
     struct kb_set own = {0};
     struct kb_plan plan = {0};
     char *text = NULL;
-    if (!failure || !failure->known) {
-        kb_fail(e, c->label, "only a case that failed can be exported", "this case has not failed");
+    if (request.arg < 0) {
+        kb_fail(e, w->data.bench->name, NULL, "the bench has no output to look at");
         return NULL;
     }
-    if (!w->data.has_reference) {
-        kb_fail(e, c->label, NULL, "nothing to compare with: %s", w->data.no_reference);
+    if (kb_data_prepare(&w->data, c, e))
         return NULL;
-    }
     struct kb_set *s = failing_set(w, c, failure, &own, e);
-    if (s && !kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e)) {
-        struct kb_standalone request = {.variant = v->variant,
-                                        .plan = &plan,
-                                        .reason = failure->reason,
-                                        .calls = failure->calls,
-                                        .arg = failure->arg,
-                                        .first = failure->index};
+    if (s && !kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v, &plan, e)) {
+        request.plan = &plan;
         text = kb_standalone_text(&w->data, c, s, &request, e);
         kb_plan_free(&plan);
     }
@@ -60,23 +82,25 @@ static char *text_of(struct run_worker *w, const struct run_version *v, struct k
 void run_export(struct run_worker *w, const struct kb_frame *f)
 {
     struct kb_error error = {0};
-    struct run_version *v = w->has_data ? run_find(w, kb_json_text(f->head, "version", "")) : NULL;
+    struct kb_variant *v = NULL;
     int64_t index = kb_json_int(f->head, "case", -1);
-    if (!v) {
-        run_refuse(w, f, NULL, w->has_data ? "this version is not loaded" : "no bench was prepared");
+    if (!w->has_data) {
+        run_refuse(w, f, NULL, "no bench was prepared");
         return;
     }
     if (index < 0 || index >= w->data.bench->case_count) {
         run_refuse(w, f, NULL, "the bench has no case of this number");
         return;
     }
-    char *text = text_of(w, v, &w->data.cases[index], &error);
+    char *text = NULL;
+    if (!kb_variant_from_json(kb_json_get(f->head, "variant"), &v, &error))
+        text = text_of(w, f->head, v, &w->data.cases[index], &error);
+    kb_variant_free(v);
     if (!text) {
         run_end(w, f, NULL, "fail", kb_error_line(&error));
         return;
     }
     cJSON *head = kb_frame_head("exported", kb_frame_job(f));
-    kb_json_set_text(head, "version", v->key);
     kb_json_set_number(head, "case", (double)index);
     kb_worker_send(head, text, strlen(text));
     free(text);

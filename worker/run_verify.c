@@ -5,6 +5,7 @@
 #include "verify/stress.h"
 #include "worker/run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,39 @@ static void send_unusable(const struct kb_frame *f, const char *version, const s
     kb_worker_send(head, NULL, 0);
 }
 
+// What makes a failed trial happen again, in any worker: the request `export` takes it back (docs/protocol.md).
+static cJSON *failure_json(const struct run_worker *w, const struct kb_set *s, int calls, const struct kb_trial *t)
+{
+    const struct kb_trial_output *wrong = t->output_count ? &t->outputs[0] : NULL;
+    cJSON *failure = cJSON_CreateObject();
+    char number[24];
+    for (int i = t->output_count - 1; i >= 0; i--)
+        if (!t->outputs[i].pass)
+            wrong = &t->outputs[i];
+    snprintf(number, sizeof number, "%" PRIu64, s->number);
+    kb_json_set_text(failure, "set", number);
+    kb_json_set_text(failure, "inputs", t->inputs);
+    kb_json_set_number(failure, "calls", calls);
+    kb_json_set_text(failure, "arg", wrong ? w->data.bench->args[wrong->arg].name : NULL);
+    snprintf(number, sizeof number, "%" PRIu64,
+             !wrong           ? 0
+             : wrong->has_bad ? wrong->bad_index
+                              : (uint64_t)(wrong->inspection.unwritten ? wrong->inspection.first_unwritten : 0));
+    kb_json_set_text(failure, "index", number);
+    return failure;
+}
+
+// calls: of the kernel in a row, as many as it took to fail.
 static void send_case(const struct run_worker *w, const struct kb_frame *f, const char *version,
-                      const struct kb_case_data *c, const struct kb_trial *t)
+                      const struct kb_case_data *c, const struct kb_set *s, int calls, const struct kb_trial *t)
 {
     cJSON *head = kb_frame_head("case", kb_frame_job(f)), *fields = kb_trial_json(&w->data, c, t), *item;
     kb_json_set_text(head, "version", version);
     while ((item = cJSON_DetachItemFromArray(fields, 0)))
         cJSON_AddItemToObject(head, item->string, item);
     cJSON_Delete(fields);
+    if (!t->pass)
+        kb_json_set(head, "failure", failure_json(w, s, calls, t));
     kb_worker_send(head, NULL, 0);
 }
 
@@ -89,26 +115,6 @@ static void keep_counts(struct run_version *v, int index, const cJSON *facts)
     }
 }
 
-static void keep_failure(struct run_worker *w, struct run_version *v, int index, const struct kb_set *s, int stress,
-                         int calls, const struct kb_trial *t)
-{
-    if (!v->failures)
-        v->failures = kb_alloc((size_t)w->data.bench->case_count * sizeof *v->failures);
-    struct run_failure *f = &v->failures[index];
-    const struct kb_trial_output *wrong = t->output_count ? &t->outputs[0] : NULL;
-    for (int i = t->output_count - 1; i >= 0; i--)
-        if (!t->outputs[i].pass)
-            wrong = &t->outputs[i];
-    if (!wrong)
-        return;
-    *f = (struct run_failure){.known = true, .set = s->number, .stress = stress, .calls = calls, .arg = wrong->arg};
-    if (wrong->has_bad)
-        f->index = wrong->bad_index;
-    else if (wrong->inspection.unwritten)
-        f->index = wrong->inspection.first_unwritten;
-    snprintf(f->reason, sizeof f->reason, "%.399s", t->reason);
-}
-
 static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, enum kb_trial_depth depth, bool *fresh,
                                  struct kb_error *e)
 {
@@ -144,14 +150,12 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         send_unusable(f, v->key, c, rung, absent ? "na" : "fail", kb_error_line(&error));
         note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
     } else {
-        send_case(w, f, v->key, c, &t);
+        send_case(w, f, v->key, c, s, 1, &t);
         keep_counts(v, index, t.facts);
         if (depth == KB_TRIAL_VERIFY || !t.pass)
             send_facts(f, v->key, c, &t);
-        if (!t.pass) {
-            keep_failure(w, v, index, s, -1, 1, &t);
+        if (!t.pass)
             note(o, c->label, many, &o->failed, t.reason);
-        }
         if (t.pass && t.notable && t.reason[0] && !o->remark[0])
             snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
         o->passed += t.pass;
@@ -163,12 +167,13 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
 
 // A trial beyond the declared ones: told only where it failed, since it passes for one case like any other.
 static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
-                        const struct kb_case_data *c, struct kb_trial *t, struct outcome *o)
+                        const struct kb_case_data *c, const struct kb_set *s, int calls, struct kb_trial *t,
+                        struct outcome *o)
 {
     if (t->pass)
         return;
     char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
-    send_case(w, f, v->key, c, t);
+    send_case(w, f, v->key, c, s, calls, t);
     send_facts(f, v->key, c, t);
     note(o, label, true, &o->failed, t->reason);
     free(label);
@@ -189,9 +194,7 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
             return -1;
         }
         t.inputs = kb_stress_name((enum kb_stress)kind);
-        if (!t.pass)
-            keep_failure(w, v, c->index, s, kind, 1, &t);
-        tell_beyond(w, f, v, c, &t, o);
+        tell_beyond(w, f, v, c, s, 1, &t, o);
         kb_trial_free(&t);
     }
     return 0;
@@ -203,9 +206,7 @@ static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_
     struct kb_repeat r;
     int failed = kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, plan, &r, e);
     if (!failed) {
-        if (!r.last.pass)
-            keep_failure(w, v, c->index, r.set, -1, r.calls, &r.last);
-        tell_beyond(w, f, v, c, &r.last, o);
+        tell_beyond(w, f, v, c, r.set, r.calls, &r.last, o);
         if (r.differing && r.last.pass)
             snprintf(o->remark, sizeof o->remark, "%s: %d of %d repeated runs differ bitwise", c->label, r.differing,
                      r.pairs);

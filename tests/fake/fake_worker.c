@@ -358,7 +358,21 @@ static void case_result(int64_t job, const char *name, const char *status)
     kb_json_set_number(metrics, "mismatches", bad ? 7 : 0);
     kb_json_set(output, "metrics", metrics);
     cJSON_AddItemToArray(list, output);
+    if (bad) {
+        cJSON *failure = cJSON_AddObjectToObject(head, "failure");
+        kb_json_set_text(failure, "set", "12");
+        kb_json_set_number(failure, "calls", 3);
+    }
     send_frame(head, NULL, 0);
+}
+
+static void exported(const struct kb_frame *f)
+{
+    const cJSON *failure = kb_json_get(f->head, "failure");
+    char *text = kb_format("// set %s, %d calls, case %d\nint main()\n{\n}\n", kb_json_text(failure, "set", "?"),
+                           (int)kb_json_int(failure, "calls", 0), (int)kb_json_int(f->head, "case", -1));
+    send_frame(kb_frame_head("exported", kb_frame_job(f)), text, strlen(text));
+    free(text);
 }
 
 static double microseconds(const char *key)
@@ -455,6 +469,8 @@ static void run(const struct kb_frame *f)
     } else {
         if (!strcmp(type, "roofs"))
             send_frame(kb_frame_head("roofs", job), NULL, 0);
+        if (!strcmp(type, "export"))
+            exported(f);
         done(job, "pass", NULL, false);
     }
 }

@@ -316,6 +316,36 @@ static void test_commands(void **state)
     assert_int_equal(press(0x4f60), 0); // nothing has that key
 }
 
+static void test_export(void **state)
+{
+    (void)state;
+    char expected[64];
+    build(1);
+    rung(1, "verify", "fail", "odd: y: 1 of 3 elements are wrong");
+    apply("{\"type\":\"case\",\"variant\":\"one\",\"version\":1,\"rung\":\"verify\",\"case\":1,\"status\":\"fail\","
+          "\"outputs\":[]}");
+    done(1, "fail");
+    press('E');
+    snprintf(expected, sizeof expected, "%d:one@1 ", KB_COMMAND_EXPORT);
+    assert_string_equal(commands, expected);
+    build(2); // a fault that no case told of
+    rung(2, "run", "fail", "the kernel made an illegal memory access");
+    done(2, "fail");
+    commands[0] = 0;
+    press('E');
+    snprintf(expected, sizeof expected, "%d:one@-1 ", KB_COMMAND_EXPORT);
+    assert_string_equal(commands, expected);
+    commands[0] = 0;
+    app.version = 1; // whose source is not in the file any more
+    press('E');
+    assert_string_equal(commands, "");
+    assert_non_null(strstr(app.note, "v1 is not what the file holds"));
+    app.version = 0;
+    app.driver.command = NULL;
+    press('E');
+    assert_non_null(strstr(app.note, "kbench-tui export BENCH one --seed"));
+}
+
 static void test_old_versions(void **state)
 {
     (void)state;
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_comparison, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_roofline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_export, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_case_picker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log, set_up, tear_down),

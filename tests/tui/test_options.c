@@ -46,6 +46,7 @@ static void modes(void **state)
         {"--snapshot 80x24 --replay f", KB_MODE_SNAPSHOT, "."},
         {"doctor", KB_MODE_DOCTOR, "."},
         {"dump b out", KB_MODE_DUMP, "b"},
+        {"export b v", KB_MODE_EXPORT, "b"},
         {"--export r.svg b", KB_MODE_ONCE, "b"},
         {"--replay f --export r.svg", KB_MODE_REPLAY, "."},
         {"--help", KB_MODE_HELP, "."},
@@ -86,6 +87,10 @@ static void values(void **state)
     assert_int_equal(parse("dump b tuned@3 out"), 0);
     assert_string_equal(o.dump_which, "tuned@3");
     assert_string_equal(o.dump_dir, "out");
+    assert_int_equal(parse("export b v --case 64x64 f.cu"), 0);
+    assert_string_equal(o.variant, "v");
+    assert_string_equal(o.failing_case, "64x64");
+    assert_string_equal(o.failing_file, "f.cu");
     assert_int_equal(parse("dump b out"), 0);
     assert_null(o.dump_which);
     assert_string_equal(o.dump_dir, "out");
@@ -124,6 +129,9 @@ static void mistakes(void **state)
         {"new", "name of the new bench is missing"},
         {"new a b", "one argument too many"},
         {"dump b", "folder to write to is missing"},
+        {"export b", "the variant is missing"},
+        {"export b v f.cu more", "one argument too many"},
+        {"--case 3 b", "it goes with export only"},
         {"dump b v out more", "one argument too many"},
         {"--export r.png", "is no .svg"},
         {"--follow --export r.svg", "does not go with this"},

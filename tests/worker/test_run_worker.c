@@ -338,6 +338,43 @@ static void compiles(const char *source, const struct kb_frame *exported)
     free(nvcc);
 }
 
+// The request that makes a file of this case, with what its `case` frame said about the failure (NULL: nothing).
+static void ask_export(int index, const cJSON *failure, struct driven_answer *a)
+{
+    cJSON *fields = driven_json("{'variant':{'name':'v','source':'v.cu','kernel':'k','launch':{'grid':['ceil_div(n,"
+                                "128)'],'block':[128]}},'reason':'what was wrong'}");
+    kb_json_set_number(fields, "case", index);
+    if (failure)
+        kb_json_set(fields, "failure", cJSON_Duplicate(failure, true));
+    driven_answer(&runner, driven_send(&runner, "export", fields, NULL, 0), a);
+}
+
+static const struct kb_frame *exported(const struct driven_answer *a)
+{
+    const struct kb_frame *f = driven_find(a, "exported");
+    if (!f)
+        fail_msg("%s", kb_json_text(driven_find(a, "done")->head, "reason", "?"));
+    return f;
+}
+
+// What the last failing `case` frame of an answer says about it; owned by the caller.
+static cJSON *failure_of(const struct driven_answer *a)
+{
+    for (int i = a->count - 1; i >= 0; i--)
+        if (!strcmp(kb_frame_type(&a->frames[i]), "case") && kb_json_get(a->frames[i].head, "failure"))
+            return cJSON_Duplicate(kb_json_get(a->frames[i].head, "failure"), true);
+    fail_msg("no case failed");
+    return NULL;
+}
+
+static void answer_of_verify(const char *version, struct driven_answer *a)
+{
+    cJSON *fields = cJSON_CreateObject();
+    kb_json_set_text(fields, "version", version);
+    driven_answer(&runner, driven_send(&runner, "verify", fields, NULL, 0), a);
+}
+
+// In a worker that never saw the version: another one may have gone down with it.
 static void failing_case_becomes_a_file(void **state)
 {
     (void)state;
@@ -347,23 +384,77 @@ static void failing_case_becomes_a_file(void **state)
     begin(NULL);
     check_source("w", source, plain, &a);
     expect_rung(&a, "pass", "");
-    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':2}"), NULL, 0), &a);
-    assert_non_null(strstr(kb_json_text(driven_find(&a, "done")->head, "reason", ""), "has not failed"));
-    driven_answer_free(&a);
-    ask("verify", "w", &a);
+    answer_of_verify("w", &a);
+    cJSON *failure = failure_of(&a);
     expect_rung(&a, "fail", "odd: y: 1 of 257");
-    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':2}"), NULL, 0), &a);
-    const struct kb_frame *exported = driven_find(&a, "exported");
-    if (!exported)
-        fail_msg("%s", kb_json_text(driven_find(&a, "done")->head, "reason", "?"));
-    assert_non_null(strstr(exported->blob, "#include \"v.cu\""));
-    assert_non_null(strstr(exported->blob, "1 of 257 elements are wrong"));
-    assert_non_null(strstr(exported->blob, "seed 77"));
-    compiles(source, exported);
+    assert_int_equal(driven_stop(&runner), 0);
+    assert_string_equal(kb_json_text(failure, "arg", ""), "y");
+    assert_string_equal(kb_json_text(failure, "index", ""), "255");
+    assert_int_equal(kb_json_int(failure, "calls", 0), 1);
+    assert_true(cJSON_IsNull(kb_json_get(failure, "inputs")));
+    begin(NULL);
+    ask_export(2, failure, &a);
+    const char *text = exported(&a)->blob;
+    assert_non_null(strstr(text, "#include \"v.cu\""));
+    assert_non_null(strstr(text, "what was wrong"));
+    char *inputs = kb_format("seed 77, set %s\n", kb_json_text(failure, "set", "?"));
+    assert_non_null(strstr(text, inputs));
+    assert_non_null(strstr(text, "kbe_changed(&a0)"));
+    compiles(source, exported(&a));
+    free(inputs);
     driven_answer_free(&a);
-    driven_answer(&runner, driven_send(&runner, "export", driven_json("{'version':'w','case':9}"), NULL, 0), &a);
+    ask_export(9, failure, &a);
     assert_string_equal(kb_json_text(driven_find(&a, "done")->head, "status", ""), "fail");
     driven_answer_free(&a);
+    ask_export(1, NULL, &a); // a kernel that took its worker along before anything could be said
+    assert_non_null(strstr(exported(&a)->blob, "set 1\n"));
+    driven_answer_free(&a);
+    cJSON_Delete(failure);
+    assert_int_equal(driven_stop(&runner), 0);
+}
+
+// Inputs that verify adds are no function of a set: they stand in the file as numbers.
+static void hidden_inputs_become_numbers(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "extern \"C\" __global__ void k" SIGNATURE "{ " INDEX " if (i < n) y[i] = x[i] > 50 ? 0 : 2 * x[i] + 1; }";
+    struct driven_answer a;
+    begin(NULL);
+    check_source("w", source, plain, &a);
+    expect_rung(&a, "pass", "");
+    answer_of_verify("w", &a);
+    cJSON *failure = failure_of(&a);
+    expect_rung(&a, "fail", "large values");
+    assert_string_equal(kb_json_text(failure, "inputs", ""), "large values");
+    ask_export(0, failure, &a);
+    assert_non_null(strstr(exported(&a)->blob, "static const unsigned long long kbe_data_0[]"));
+    assert_non_null(strstr(exported(&a)->blob, "// inputs:  large values\n"));
+    compiles(source, exported(&a));
+    driven_answer_free(&a);
+    cJSON_Delete(failure);
+    assert_int_equal(driven_stop(&runner), 0);
+}
+
+// Without a reference: what nobody wrote, and writes beside the arrays.
+static void export_needs_no_reference(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "extern \"C\" __global__ void k" SIGNATURE "{ " INDEX " if (i < n - 1) y[i] = 2 * x[i] + 1; }";
+    struct driven_answer a;
+    start(NULL);
+    char *without = kb_strdup(bench), *from = strstr(without, "'reference':{"), *to = strstr(without, "'work'");
+    memmove(from, to, strlen(to) + 1);
+    driven_answer(&runner, send_prepare(without, NULL, NULL, 0), &a);
+    assert_string_equal(kb_json_text(driven_find(&a, "done")->head, "status", ""), "pass");
+    driven_answer_free(&a);
+    ask_export(2, NULL, &a);
+    assert_non_null(strstr(exported(&a)->blob, "kbe_unwritten(&a1, 0)"));
+    assert_null(strstr(exported(&a)->blob, "kbe_want[]"));
+    compiles(source, exported(&a));
+    driven_answer_free(&a);
+    free(without);
     assert_int_equal(driven_stop(&runner), 0);
 }
 
@@ -540,6 +631,8 @@ int main(void)
         cmocka_unit_test(launches_are_refused_in_words),
         cmocka_unit_test(wrong_kernels_fail_where_they_should),
         cmocka_unit_test(failing_case_becomes_a_file),
+        cmocka_unit_test(hidden_inputs_become_numbers),
+        cmocka_unit_test(export_needs_no_reference),
         cmocka_unit_test(fault_is_said_and_ends_the_worker),
         cmocka_unit_test(pool_and_oddities),
         cmocka_unit_test(cancelled_before_it_goes_on),

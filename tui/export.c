@@ -1,0 +1,133 @@
+#include "tui/export.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "loop/model.h"
+#include "tui/once.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct waiting {
+    struct kb_model model;
+    const char *variant;
+    bool done, answered;
+    cJSON *answer; // the `exported` event
+};
+
+static void on_event(void *context, const cJSON *event)
+{
+    struct waiting *w = context;
+    const char *type = kb_json_text(event, "type", "");
+    kb_model_apply(&w->model, event);
+    if (!strcmp(type, "done") && !strcmp(kb_json_text(event, "variant", ""), w->variant))
+        w->done = true;
+    if (strcmp(type, "exported"))
+        return;
+    cJSON_Delete(w->answer);
+    w->answer = cJSON_Duplicate(event, true);
+    w->answered = true;
+}
+
+static void say(const char *text, const char *remedy)
+{
+    char *clean = kb_cleaned(text);
+    fprintf(stderr, "kbench-tui: %s%s%s%s\n", clean, remedy ? " (" : "", remedy ? remedy : "", remedy ? ")" : "");
+    free(clean);
+}
+
+// The index that --case means: a number, a name or a label of the bench. -1: the first that failed, -2: none, said.
+static int case_of(const struct waiting *w, const char *wanted)
+{
+    const cJSON *item, *cases = kb_json_get(w->model.session, "cases");
+    char *end = NULL;
+    long n = wanted ? strtol(wanted, &end, 10) : -1;
+    if (!wanted || (!*end && end != wanted && n >= 0 && n < cJSON_GetArraySize(cases)))
+        return (int)n;
+    struct kb_text known = {0};
+    kb_text_add(&known, "it is one of");
+    cJSON_ArrayForEach(item, cases)
+    {
+        int index = (int)kb_json_int(item, "index", -1);
+        const char *label = kb_json_text(item, "label", ""), *name = kb_json_text(item, "name", "");
+        if (!strcmp(label, wanted) || (*name && !strcmp(name, wanted))) {
+            kb_text_free(&known);
+            return index;
+        }
+        kb_text_addf(&known, "%s %d: %s", index ? "," : "", index, *name ? name : label);
+    }
+    char *what = kb_format("no case is called \"%s\"", wanted);
+    say(what, known.data);
+    free(what);
+    kb_text_free(&known);
+    return -2;
+}
+
+static bool source_is_lost(const struct waiting *w)
+{
+    int i = kb_model_variant_index(&w->model, w->variant);
+    if (i < 0 || !w->model.variants[i].file_state)
+        return false;
+    char *what = kb_format("%s: %s", w->model.variants[i].source, w->model.variants[i].file_reason);
+    say(what, NULL);
+    free(what);
+    return true;
+}
+
+static int finish(const struct waiting *w, struct kb_session *s)
+{
+    const char *path = kb_json_text(w->answer, "path", NULL);
+    if (path) {
+        printf("case %s is in %s\n%s\n", kb_json_text(w->answer, "label", "?"), path,
+               kb_json_text(w->answer, "compile", ""));
+        return fflush(stdout) ? KB_EXIT_USAGE : KB_EXIT_PASS;
+    }
+    say(kb_json_text(w->answer, "reason", "nothing was written"), kb_json_text(w->answer, "remedy", NULL));
+    return kb_session_exit_code(s) == KB_EXIT_NO_DEVICE ? KB_EXIT_NO_DEVICE : KB_EXIT_FAILED;
+}
+
+static int wait_and_write(struct waiting *w, struct kb_session *s, const struct kb_options *o)
+{
+    bool asked = false;
+    while (!w->answered) {
+        if (!kb_wait_and_step(s, -1)) {
+            say("stopped before the case was written", NULL);
+            return 128 + (kb_stopped_by() ? kb_stopped_by() : SIGTERM);
+        }
+        if (!w->done && source_is_lost(w))
+            return KB_EXIT_FAILED;
+        if (!w->done || asked)
+            continue;
+        int index = case_of(w, o->failing_case);
+        if (index < -1)
+            return KB_EXIT_USAGE;
+        kb_session_export(s, w->variant, index, o->failing_file);
+        asked = true;
+    }
+    return finish(w, s);
+}
+
+int kb_run_export_case(const struct kb_options *o)
+{
+    struct waiting w = {.variant = o->variant};
+    struct kb_session_options options;
+    struct kb_session *s = NULL;
+    struct kb_error error = {0};
+    int code = KB_EXIT_USAGE;
+    kb_session_options_from(o, &options);
+    kb_model_init(&w.model);
+    options.on_event = on_event;
+    options.context = &w;
+    options.no_profile = true;
+    kb_catch_signals();
+    if (kb_session_new(&options, &s, &error))
+        say(kb_error_line(&error), NULL);
+    else
+        code = wait_and_write(&w, s, o);
+    kb_session_free(s);
+    cJSON_Delete(w.answer);
+    kb_model_free(&w.model);
+    return code;
+}
