@@ -139,12 +139,22 @@ cJSON *kb_frame_head(const char *type, int64_t job)
 
 void kb_frame_encode(struct kb_text *out, cJSON *head, const void *blob, size_t blob_size)
 {
-    kb_json_set_number(head, "blob", (double)blob_size);
+    const struct kb_frame_part part = {blob, blob_size};
+    kb_frame_encode_parts(out, head, &part, 1);
+}
+
+void kb_frame_encode_parts(struct kb_text *out, cJSON *head, const struct kb_frame_part *parts, int count)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++)
+        size += parts[i].size;
+    kb_json_set_number(head, "blob", (double)size);
     char *line = kb_json_line(head);
     kb_text_add(out, line);
     kb_text_bytes(out, "\n", 1);
-    if (blob_size)
-        kb_text_bytes(out, blob, blob_size);
+    for (int i = 0; i < count; i++)
+        if (parts[i].size)
+            kb_text_bytes(out, parts[i].data, parts[i].size);
     free(line);
     cJSON_Delete(head);
 }

@@ -32,6 +32,12 @@ int kb_frame_reader_next(struct kb_frame_reader *r, struct kb_frame *f, struct k
 
 // Appends the encoded frame to out. Takes head (a frame type and job must have been set by kb_frame_head).
 void kb_frame_encode(struct kb_text *out, cJSON *head, const void *blob, size_t blob_size);
+// The same for a blob that lies in several parts.
+struct kb_frame_part {
+    const void *data;
+    size_t size;
+};
+void kb_frame_encode_parts(struct kb_text *out, cJSON *head, const struct kb_frame_part *parts, int count);
 // A head with "kbench", "seq" (counts up in this process), "job" and "type". Owned by the caller until encoded.
 cJSON *kb_frame_head(const char *type, int64_t job);
 

@@ -70,7 +70,7 @@ static void send_same(struct kb_session *s, struct kb_build *before)
     struct kb_disasm_worker *d = &s->disasm;
     const struct kb_blobs *a = &before->blobs, *b = &d->build->blobs;
     cJSON *head, *item;
-    struct kb_text blob = {0};
+    const struct kb_frame_part parts[] = {{a->sass, a->sass_size}, {b->sass, b->sass_size}};
     d->kind = KB_DISASM_SAME;
     d->other = kb_build_ref(before);
     d->job = ++s->next_job;
@@ -79,12 +79,9 @@ static void send_same(struct kb_session *s, struct kb_build *before)
     kb_json_set_number(item, "text_bytes", (double)a->sass_size);
     item = cJSON_AddObjectToObject(head, "b");
     kb_json_set_number(item, "text_bytes", (double)b->sass_size);
-    kb_text_bytes(&blob, a->sass, a->sass_size);
-    kb_text_bytes(&blob, b->sass, b->sass_size);
     kb_json_set_text(head, "kind", "sass");
     kb_json_set_number(head, "context", 0);
-    kb_peer_send(d->peer, head, blob.data, blob.size);
-    kb_text_free(&blob);
+    kb_peer_send_parts(d->peer, head, parts, KB_COUNT(parts));
 }
 
 static void listed(struct kb_session *s, struct kb_frame *frame)
@@ -101,8 +98,9 @@ static void listed(struct kb_session *s, struct kb_frame *frame)
     cJSON_Delete(d->summary);
     d->summary = cJSON_Duplicate(frame->head, true);
     free(d->build->blobs.sass);
-    d->build->blobs.sass = kb_strndup(frame->blob ? frame->blob : "", frame->blob_size);
+    d->build->blobs.sass = frame->blob ? frame->blob : kb_strdup("");
     d->build->blobs.sass_size = frame->blob_size;
+    frame->blob = NULL;
     d->build->sass_stored = false;
 }
 
@@ -110,8 +108,9 @@ static void compared(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_disasm_worker *d = &s->disasm;
     if (d->kind == KB_DISASM_DIFF && d->reading) {
-        cJSON *document = cJSON_ParseWithLength(frame->blob ? frame->blob : "", frame->blob_size);
-        kb_listing_compared(s, d->reading, document, document ? NULL : "the comparison could not be read");
+        char *document = frame->blob;
+        frame->blob = NULL;
+        kb_listing_compared(s, d->reading, document, frame->blob_size, "the comparison is empty");
         d->reading = NULL;
     } else if (d->kind == KB_DISASM_SAME) {
         const cJSON *real = kb_json_get(frame->head, "real_change");
@@ -139,7 +138,7 @@ static void end_of_job(struct kb_session *s, enum kb_status status, const char *
         if (d->reading && d->kind == KB_DISASM_LIST)
             kb_listing_listed(s, d->reading, NULL, 0, reason ? reason : "no listing came");
         else if (d->reading)
-            kb_listing_compared(s, d->reading, NULL, reason ? reason : "no comparison came");
+            kb_listing_compared(s, d->reading, NULL, 0, reason ? reason : "no comparison came");
         d->reading = NULL;
         release(d);
     }
@@ -213,15 +212,15 @@ static void send_sass(struct kb_session *s, const char *cubin, size_t size)
     kb_peer_send(d->peer, kb_frame_head("sass", d->job), cubin, size);
 }
 
-static void add_side(cJSON *head, const char *name, const struct kb_reading_side *side, struct kb_text *blob)
+static void add_side(cJSON *head, const char *name, const struct kb_reading_side *side, struct kb_frame_part parts[2])
 {
     cJSON *item = cJSON_AddObjectToObject(head, name);
     size_t samples = side->samples ? strlen(side->samples) : 0;
     bool text = side->text != NULL;
     kb_json_set_number(item, text ? "text_bytes" : "cubin_bytes", (double)(text ? side->text_size : side->cubin_size));
     kb_json_set_number(item, "samples_bytes", (double)samples);
-    kb_text_bytes(blob, text ? side->text : side->cubin, text ? side->text_size : side->cubin_size);
-    kb_text_bytes(blob, side->samples, samples);
+    parts[0] = (struct kb_frame_part){text ? side->text : side->cubin, text ? side->text_size : side->cubin_size};
+    parts[1] = (struct kb_frame_part){side->samples, samples};
 }
 
 static void send_reading(struct kb_session *s, struct kb_reading *r)
@@ -233,17 +232,16 @@ static void send_reading(struct kb_session *s, struct kb_reading *r)
         send_sass(s, r->sides[0].cubin, r->sides[0].cubin_size);
         return;
     }
-    struct kb_text blob = {0};
+    struct kb_frame_part parts[4];
     d->kind = KB_DISASM_DIFF;
     d->job = ++s->next_job;
     cJSON *head = kb_frame_head("diff", d->job);
-    add_side(head, "a", &r->sides[0], &blob);
-    add_side(head, "b", &r->sides[1], &blob);
+    add_side(head, "a", &r->sides[0], parts);
+    add_side(head, "b", &r->sides[1], parts + 2);
     kb_json_set_text(head, "kind", r->kind == KB_LISTING_SASS ? "sass" : "text");
     kb_json_set_bool(head, "raw", r->raw);
     kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
-    kb_peer_send(d->peer, head, blob.data, blob.size);
-    kb_text_free(&blob);
+    kb_peer_send_parts(d->peer, head, parts, KB_COUNT(parts));
 }
 
 static void start_worker(struct kb_session *s)
@@ -266,7 +264,7 @@ static void refuse(struct kb_session *s)
     while ((b = next(s)))
         kb_late_na(s, b, KB_RUNG_SASS, d->absent);
     while ((r = kb_listing_next(s)) && r->diff)
-        kb_listing_compared(s, r, NULL, d->absent);
+        kb_listing_compared(s, r, NULL, 0, d->absent);
     if (r)
         kb_listing_listed(s, r, NULL, 0, d->absent);
 }

@@ -103,7 +103,7 @@ static void end_listing(struct kb_session *s, struct kb_reading *r, const char *
     kb_emit_transient(s, event);
 }
 
-void kb_listing_compared(struct kb_session *s, struct kb_reading *r, cJSON *document, const char *reason)
+void kb_listing_compared(struct kb_session *s, struct kb_reading *r, char *document, size_t size, const char *reason)
 {
     cJSON *event = kb_event("diff");
     kb_json_set_number(event, "id", r->id);
@@ -111,8 +111,13 @@ void kb_listing_compared(struct kb_session *s, struct kb_reading *r, cJSON *docu
     kb_json_set(event, "b", side_json(&r->sides[1]));
     kb_json_set_text(event, "kind", names[r->kind]);
     kb_json_set_bool(event, "raw", r->raw);
-    kb_json_set(event, "document", document ? document : cJSON_CreateNull());
+    kb_json_set_bool(event, "ready", document);
     kb_json_set_text(event, "reason", document ? NULL : reason);
+    if (document) {
+        struct kb_diff_kept *kept = &s->diffs[s->diffs_next++ % KB_DIFFS_KEPT];
+        free(kept->text);
+        *kept = (struct kb_diff_kept){document, size, r->id};
+    }
     free_reading(s, r);
     kb_emit_transient(s, event);
 }
@@ -154,7 +159,7 @@ static void gathered(struct kb_session *s, struct kb_reading *r)
         return;
     char *reason = kb_strdup(a->reason ? a->reason : b->reason);
     if (reason && r->diff) {
-        kb_listing_compared(s, r, NULL, reason);
+        kb_listing_compared(s, r, NULL, 0, reason);
     } else if (reason) {
         end_listing(s, r, reason);
     } else if (!r->diff && a->text) {
@@ -276,8 +281,24 @@ int kb_session_diff(struct kb_session *s, const struct kb_diff_request *request)
     return id;
 }
 
+char *kb_session_take_diff(struct kb_session *s, int id, size_t *size)
+{
+    for (int i = 0; i < KB_DIFFS_KEPT; i++) {
+        struct kb_diff_kept *kept = &s->diffs[i];
+        if (!kept->text || kept->id != id)
+            continue;
+        char *text = kept->text;
+        *size = kept->size;
+        *kept = (struct kb_diff_kept){0};
+        return text;
+    }
+    return NULL;
+}
+
 void kb_listing_free(struct kb_session *s)
 {
+    for (int i = 0; i < KB_DIFFS_KEPT; i++)
+        free(s->diffs[i].text);
     while (s->readings)
         free_reading(s, s->readings);
     for (int i = 0; i < KB_TEXTS_KEPT; i++) {

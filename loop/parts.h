@@ -187,7 +187,12 @@ struct kb_text_kept { // a listing that came from the history
     char *variant, *text;
     int version, kind;
 };
-enum { KB_TEXTS_KEPT = 8 };
+struct kb_diff_kept { // a document that nobody took yet
+    char *text;
+    size_t size;
+    int id;
+};
+enum { KB_TEXTS_KEPT = 8, KB_DIFFS_KEPT = 16 };
 
 struct kb_export {          // a failing case that is to become a file; one at a time
     struct kb_build *build; // NULL: none
@@ -239,7 +244,8 @@ struct kb_session {
     struct kb_disasm_worker disasm;
     struct kb_reading *readings; // in flight, oldest first
     struct kb_text_kept texts[KB_TEXTS_KEPT];
-    int texts_next, last_reading;
+    struct kb_diff_kept diffs[KB_DIFFS_KEPT];
+    int texts_next, diffs_next, last_reading;
     int64_t last_save_us, late_us; // late_us: once: when only late rungs were left
     cJSON *device;                 // the `device` event; NULL: not known yet
     char arch[16];                 // what is compiled for; "": not known yet
@@ -409,7 +415,8 @@ bool kb_listing_answered(struct kb_session *, int64_t token, bool failed, const 
                          char **data, size_t *size);     // takes *data where it was asked for
 struct kb_reading *kb_listing_next(struct kb_session *); // one that needs a worker
 void kb_listing_listed(struct kb_session *, struct kb_reading *, const char *text, size_t size, const char *reason);
-void kb_listing_compared(struct kb_session *, struct kb_reading *, cJSON *document, const char *reason);
+// document: taken; NULL: there is none, for this reason.
+void kb_listing_compared(struct kb_session *, struct kb_reading *, char *document, size_t size, const char *reason);
 void kb_listing_made(struct kb_session *, struct kb_build *); // its sass rung ended
 void kb_listing_free(struct kb_session *);
 void kb_emit_transient(struct kb_session *, cJSON *event); // not for the session file; takes event

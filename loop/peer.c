@@ -15,6 +15,7 @@
 struct kb_peer_system kb_peer_system = {kill, waitpid};
 int kb_peer_longest_ms;
 
+enum { QUEUE_KEPT = 1 << 20 };
 enum life { ALIVE, TERMED, KILLED, OVER };
 
 struct kb_peer {
@@ -116,17 +117,25 @@ static void flush_queue(struct kb_peer *p)
             return;
         p->sent += (size_t)n;
     }
+    if (p->queue.capacity > QUEUE_KEPT) // one long frame shall not hold so much for good
+        kb_text_free(&p->queue);
     kb_text_clear(&p->queue);
     p->sent = 0;
 }
 
 void kb_peer_send(struct kb_peer *p, cJSON *head, const void *blob, size_t size)
 {
+    const struct kb_frame_part part = {blob, size};
+    kb_peer_send_parts(p, head, &part, 1);
+}
+
+void kb_peer_send_parts(struct kb_peer *p, cJSON *head, const struct kb_frame_part *parts, int count)
+{
     if (p->in < 0 || p->life != ALIVE) {
         cJSON_Delete(head);
         return;
     }
-    kb_frame_encode(&p->queue, head, blob, size);
+    kb_frame_encode_parts(&p->queue, head, parts, count);
     flush_queue(p);
 }
 

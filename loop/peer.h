@@ -42,6 +42,7 @@ pid_t kb_peer_pid(const struct kb_peer *);
 
 // Queues a frame; takes head, copies the blob. A frame to a dead worker is dropped.
 void kb_peer_send(struct kb_peer *, cJSON *head, const void *blob, size_t size);
+void kb_peer_send_parts(struct kb_peer *, cJSON *head, const struct kb_frame_part *parts, int count);
 // Without a frame from it for so long, it is ended with that reason. Each frame starts the time anew. 0: no deadline.
 void kb_peer_deadline(struct kb_peer *, int ms);
 // SIGTERM (skipped if now), SIGKILL after KB_TERM_GRACE_MS, abandoned after KB_KILL_GRACE_MS more.

@@ -77,7 +77,10 @@ struct kb_diff_request {
     bool raw;             // sass: every instruction written differently, not only real changes
 };
 // Starts a comparison and returns its id (> 0). The answer is the event `diff` {id, a:{variant, version}, b:{...},
-// kind, raw, document or null, reason, remedy}; document: that of the request `diff` (docs/protocol.md).
+// kind, raw, ready, reason}.
 int kb_session_diff(struct kb_session *, const struct kb_diff_request *);
+// The document of the request `diff` (docs/protocol.md) as text, once it is ready; owned by the caller. NULL: not this
+// one, taken already, or dropped behind 16 others.
+char *kb_session_take_diff(struct kb_session *, int id, size_t *size);
 
 #endif

@@ -33,7 +33,6 @@ void kb_app_free(struct kb_app *a)
 {
     free(a->status);
     a->status = NULL;
-    kb_code_cache_free(&a->code);
     kb_sass_view_free(&a->sass);
     kb_sass_view_free(&a->sass);
 }

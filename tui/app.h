@@ -60,7 +60,6 @@ struct kb_app {
     enum kb_against against;
     enum kb_code_kind code_kind;
     struct kb_sass_view_state sass;
-    struct kb_code_cache code;
     int code_width;          // of the machine code pane, when it was drawn
     bool disk_stuck;         // said by the session, and not taken back
     char note[160];          // about the terminal; shown until a key comes

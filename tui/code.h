@@ -2,6 +2,7 @@
 #ifndef KB_TUI_CODE_H
 #define KB_TUI_CODE_H
 #include "jit/sass_parse.h"
+#include "tui/samples.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -19,25 +20,14 @@ struct kb_code_request {
     bool raw;
 };
 struct kb_code_answer {
-    const char *text; // of the version; NULL: not asked for, or not (yet) known
+    const char *text; // PTX and source; NULL: not asked for, or not (yet) known
     size_t size;
-    const cJSON *diff;  // the document of docs/protocol.md; NULL likewise
-    unsigned edition;   // another number whenever something of any answer changed
-    const char *reason; // why there is nothing, or why it is not whole; NULL if all is well
+    const struct kb_sass_listing *listing; // machine code; NULL likewise
+    const struct kb_samples *samples;      // samples by instruction; NULL likewise
+    const cJSON *diff;                     // the document of docs/protocol.md; NULL likewise
+    unsigned edition;                      // of what is there: another number for other contents
+    const char *reason;                    // why there is nothing, or why it is not whole; NULL if all is well
 };
-
-// A listing parsed once: the same text at the same place is not read again.
-struct kb_code_cache {
-    struct kb_sass_listing *listing;
-    char *reason; // why it can't be read
-    char *variant;
-    int version;
-    size_t size;
-};
-void kb_code_cache_free(struct kb_code_cache *);
-// NULL with cache->reason if the text is no listing.
-const struct kb_sass_listing *kb_code_cache_listing(struct kb_code_cache *, const struct kb_code_request *,
-                                                    const struct kb_code_answer *);
 const char *kb_code_kind_name(enum kb_code_kind); // "machine code", "PTX", "source"
 
 #endif

@@ -1,34 +1,46 @@
 #include "tui/code_store.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "tui/code_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ENTRIES = 12, ANSWERS = 4 };
-enum state { WISHED, ASKED, KNOWN, REFUSED };
+enum state {
+    WISHED,
+    ASKED,   // of the session
+    ARRIVED, // a diff: to be fetched
+    READING,
+    KNOWN,
+    REFUSED
+};
 
 struct entry {
     struct kb_code_request request; // its texts are owned
     char *variant, *against;
     enum state state;
-    int id; // of a diff that was asked for
-    char *text;
+    int id;          // of a diff that was asked for
+    unsigned serial; // of its contents
+    char *text;      // as it is; NULL: it has to be read
     size_t size;
-    cJSON *diff;
+    struct kb_code_read read;
     char *reason;
     unsigned used;
 };
 struct kb_code_store {
     struct entry entries[ENTRIES];
-    unsigned clock, edition;
+    struct kb_code_reader *reader;
+    unsigned clock, serial;
     cJSON *early[ANSWERS]; // diffs that came before their id was known
     int next_early;
 };
 
 struct kb_code_store *kb_code_store_new(void)
 {
-    return kb_alloc(sizeof(struct kb_code_store));
+    struct kb_code_store *s = kb_alloc(sizeof *s);
+    s->reader = kb_code_reader_new();
+    return s;
 }
 
 static void clear(struct entry *e)
@@ -37,7 +49,7 @@ static void clear(struct entry *e)
     free(e->against);
     free(e->text);
     free(e->reason);
-    cJSON_Delete(e->diff);
+    kb_code_read_free(&e->read);
     *e = (struct entry){0};
 }
 
@@ -49,6 +61,7 @@ void kb_code_store_free(struct kb_code_store *s)
         clear(&s->entries[i]);
     for (int i = 0; i < ANSWERS; i++)
         cJSON_Delete(s->early[i]);
+    kb_code_reader_free(s->reader);
     free(s);
 }
 
@@ -75,7 +88,6 @@ static struct entry *find(struct kb_code_store *s, const struct kb_code_request 
             oldest = e;
     }
     clear(oldest);
-    s->edition++;
     oldest->request = *r;
     oldest->variant = kb_strdup(r->variant);
     oldest->against = r->against ? kb_strdup(r->against) : NULL;
@@ -86,9 +98,12 @@ void kb_code_store_get(struct kb_code_store *s, const struct kb_code_request *r,
 {
     struct entry *e = find(s, r);
     e->used = ++s->clock;
-    *out = (struct kb_code_answer){e->text, e->size, e->diff, s->edition, e->reason};
+    *out =
+        (struct kb_code_answer){e->text, e->size, e->read.listing, e->read.samples, e->read.diff, e->serial, e->reason};
     if (e->state == WISHED || e->state == ASKED)
         out->reason = r->against ? "being compared" : "on its way";
+    else if (e->state == ARRIVED || e->state == READING)
+        out->reason = "being read";
 }
 
 static enum kb_listing listing_of(enum kb_code_kind kind)
@@ -99,13 +114,45 @@ static enum kb_listing listing_of(enum kb_code_kind kind)
                                     : KB_LISTING_SAMPLES;
 }
 
+// Has it read on the other thread. Takes text.
+static void read_it(struct kb_code_store *s, struct entry *e, enum kb_code_form form, char *text, size_t size)
+{
+    struct kb_code_read read = {.form = form, .serial = e->serial = ++s->serial, .text = text, .size = size};
+    e->state = READING;
+    kb_code_reader_ask(s->reader, &read);
+}
+
+bool kb_code_store_take(struct kb_code_store *s)
+{
+    struct kb_code_read read;
+    bool any = false;
+    while (kb_code_reader_take(s->reader, &read)) {
+        for (int i = 0; i < ENTRIES; i++) {
+            struct entry *e = &s->entries[i];
+            if (e->state != READING || e->serial != read.serial)
+                continue;
+            e->state = read.reason ? REFUSED : KNOWN;
+            e->reason = read.reason;
+            read.reason = NULL;
+            e->read = read;
+            read = (struct kb_code_read){0};
+            any = true;
+        }
+        kb_code_read_free(&read); // nobody waits for it any more
+    }
+    return any;
+}
+
+int kb_code_store_fd(const struct kb_code_store *s)
+{
+    return kb_code_reader_fd(s->reader);
+}
+
 static void take_diff(struct entry *e, const cJSON *event)
 {
-    const cJSON *document = kb_json_get(event, "document");
     const char *remedy = kb_json_text(event, "remedy", NULL);
-    e->diff = cJSON_IsObject(document) ? cJSON_Duplicate(document, true) : NULL;
-    e->state = e->diff ? KNOWN : REFUSED;
-    if (!e->diff)
+    e->state = kb_json_bool(event, "ready", false) ? ARRIVED : REFUSED;
+    if (e->state == REFUSED)
         e->reason = kb_format("%s%s%s", kb_json_text(event, "reason", "the comparison failed, without a reason"),
                               remedy ? "; " : "", remedy ? remedy : "");
 }
@@ -128,14 +175,21 @@ static bool ask_diff(struct kb_code_store *s, struct entry *e, struct kb_session
     return false;
 }
 
-static bool ask_text(struct entry *e, struct kb_session *session)
+static bool ask_text(struct kb_code_store *s, struct entry *e, struct kb_session *session)
 {
     e->state = ASKED;
     const char *text = kb_session_listing(session, e->variant, e->request.version, listing_of(e->request.kind));
     if (!text)
         return e->state != ASKED; // refused, or there, meanwhile
-    e->text = kb_strdup(text);
-    e->size = strlen(text);
+    size_t size = strlen(text);
+    if (e->request.kind == KB_CODE_SASS || e->request.kind == KB_CODE_SAMPLES) {
+        read_it(s, e, e->request.kind == KB_CODE_SASS ? KB_FORM_LISTING : KB_FORM_SAMPLES, kb_strndup(text, size),
+                size);
+        return false;
+    }
+    e->text = kb_strndup(text, size);
+    e->size = size;
+    e->serial = ++s->serial;
     e->state = KNOWN;
     return true;
 }
@@ -145,10 +199,16 @@ bool kb_code_store_ask(struct kb_code_store *s, struct kb_session *session)
     bool came = false;
     for (int i = 0; i < ENTRIES; i++) {
         struct entry *e = &s->entries[i];
-        if (!e->variant || e->state != WISHED)
+        size_t size;
+        if (e->variant && e->state == WISHED)
+            came |= e->against ? ask_diff(s, e, session) : ask_text(s, e, session);
+        if (e->state != ARRIVED)
             continue;
-        s->edition++;
-        came |= e->against ? ask_diff(s, e, session) : ask_text(e, session);
+        char *text = kb_session_take_diff(session, e->id, &size);
+        if (text)
+            read_it(s, e, KB_FORM_DIFF, text, size);
+        else
+            e->state = WISHED; // others came so fast that it was dropped
     }
     return came;
 }
@@ -173,12 +233,24 @@ static void take_listing(struct kb_code_store *s, const cJSON *event)
     }
 }
 
+// It was sampled again: what is shown is not the last word.
+static void forget_samples(struct kb_code_store *s, const cJSON *event)
+{
+    for (int i = 0; i < ENTRIES; i++) {
+        struct entry *e = &s->entries[i];
+        if (e->request.kind == KB_CODE_SAMPLES && same_text(e->variant, kb_json_text(event, "variant", "")) &&
+            e->request.version == kb_json_int(event, "version", 0))
+            clear(e);
+    }
+}
+
 void kb_code_store_event(struct kb_code_store *s, const cJSON *event)
 {
     const char *type = kb_json_text(event, "type", "");
-    s->edition++;
     if (!strcmp(type, "listing"))
         take_listing(s, event);
+    if (!strcmp(type, "sections"))
+        forget_samples(s, event);
     if (strcmp(type, "diff"))
         return;
     int id = (int)kb_json_int(event, "id", 0);
@@ -199,5 +271,4 @@ void kb_code_store_retry(struct kb_code_store *s)
     for (int i = 0; i < ENTRIES; i++)
         if (s->entries[i].variant && s->entries[i].state == REFUSED)
             clear(&s->entries[i]);
-    s->edition++;
 }

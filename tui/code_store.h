@@ -12,7 +12,11 @@ void kb_code_store_free(struct kb_code_store *);
 void kb_code_store_get(struct kb_code_store *, const struct kb_code_request *, struct kb_code_answer *);
 // Asks for all wishes. true if something came at once.
 bool kb_code_store_ask(struct kb_code_store *, struct kb_session *);
-void kb_code_store_event(struct kb_code_store *, const cJSON *event); // `listing` and `diff`; others are ignored
-void kb_code_store_retry(struct kb_code_store *);                     // what was refused is asked for again
+// The descriptor is readable when something was read on the other thread; take it. true if somebody waits for it.
+int kb_code_store_fd(const struct kb_code_store *);
+bool kb_code_store_take(struct kb_code_store *);
+void kb_code_store_event(struct kb_code_store *,
+                         const cJSON *event);     // `listing`, `diff`, `sections`; others are ignored
+void kb_code_store_retry(struct kb_code_store *); // what was refused is asked for again
 
 #endif

@@ -263,13 +263,14 @@ static int wait_ms(const struct screen *s)
 
 static void wait_and_do(struct screen *s)
 {
-    struct pollfd fds[SESSION_FDS + 3];
+    struct pollfd fds[SESSION_FDS + 4];
     int wait = wait_ms(s);
     short out = kb_terminal_busy(s->terminal) ? POLLOUT : 0;
     fds[0] = (struct pollfd){.fd = s->editor ? -1 : kb_terminal_in(s->terminal), .events = (short)(POLLIN | out)};
     fds[1] = (struct pollfd){.fd = s->editor ? s->editor_fd : -1, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = s->sources ? kb_source_lines_fd(s->sources) : -1, .events = POLLIN};
-    int n = 3 + (s->session ? kb_session_fds(s->session, fds + 3, SESSION_FDS) : 0);
+    fds[3] = (struct pollfd){.fd = s->code ? kb_code_store_fd(s->code) : -1, .events = POLLIN};
+    int n = 4 + (s->session ? kb_session_fds(s->session, fds + 4, SESSION_FDS) : 0);
     struct timespec time = {wait / 1000, wait % 1000 * 1000000L};
     int ready = ppoll(fds, (nfds_t)n, wait < 0 ? NULL : &time, &s->inside);
     take_signals(s);
@@ -283,6 +284,8 @@ static void wait_and_do(struct screen *s)
         kb_source_lines_take(s->sources);
         s->stale = true;
     }
+    if (ready > 0 && fds[3].revents && kb_code_store_take(s->code))
+        s->stale = true;
     kb_input_tick(&s->input, kb_now_us() / 1000, on_key, s);
     if (s->session)
         kb_session_step(s->session);

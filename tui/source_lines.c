@@ -15,6 +15,8 @@ enum { FILES = 8, LINE_MOST = 400 };
 
 struct file {
     char *name, *data; // data NULL: not read yet, or it can't be
+    size_t *starts;    // of its lines
+    int lines;
     bool wanted;
 };
 struct kb_source_lines {
@@ -39,6 +41,7 @@ static void release(struct kb_source_lines *s)
     for (int i = 0; i < FILES; i++) {
         free(s->files[i].name);
         free(s->files[i].data);
+        free(s->files[i].starts);
     }
     close(s->pipe[0]);
     close(s->pipe[1]);
@@ -56,6 +59,20 @@ static struct file *wanted(struct kb_source_lines *s)
     return NULL;
 }
 
+static size_t *starts_of(const char *data, int *lines)
+{
+    size_t *starts = NULL;
+    int capacity = 0;
+    *lines = 0;
+    for (const char *at = data; at && *at;) {
+        const char *end = strchr(at, '\n');
+        KB_GROW(starts, *lines, capacity);
+        starts[(*lines)++] = (size_t)(at - data);
+        at = end ? end + 1 : NULL;
+    }
+    return starts;
+}
+
 // Reads one file with the lock released, and stores it if it is still wanted under that name.
 static void read_one(struct kb_source_lines *s, struct file *f)
 {
@@ -65,14 +82,20 @@ static void read_one(struct kb_source_lines *s, struct file *f)
     pthread_mutex_unlock(&s->lock);
     if (kb_file_read(path, FILE_MOST, &data, &size, NULL))
         data = NULL;
+    int lines;
+    size_t *starts = starts_of(data, &lines);
     pthread_mutex_lock(&s->lock);
     if (f->name && !strcmp(f->name, name)) {
         free(f->data);
+        free(f->starts);
         f->data = data;
+        f->starts = starts;
+        f->lines = lines;
         ssize_t written = write(s->pipe[1], "", 1);
         (void)written; // full: it is readable anyway
     } else {
         free(data);
+        free(starts);
     }
     free(path);
     free(name);
@@ -155,6 +178,7 @@ static struct file *find(struct kb_source_lines *s, const char *name)
     struct file *f = &s->files[s->next++ % FILES];
     free(f->name);
     free(f->data);
+    free(f->starts);
     *f = (struct file){.name = kb_strdup(name), .wanted = true};
     pthread_cond_signal(&s->work);
     return f;
@@ -163,11 +187,8 @@ static struct file *find(struct kb_source_lines *s, const char *name)
 const char *kb_source_line(struct kb_source_lines *s, const char *file, int line)
 {
     pthread_mutex_lock(&s->lock);
-    const char *at = find(s, file)->data;
-    for (int i = 1; at && i < line; i++) {
-        at = strchr(at, '\n');
-        at = at ? at + 1 : NULL;
-    }
+    const struct file *f = find(s, file);
+    const char *at = line >= 1 && line <= f->lines ? f->data + f->starts[line - 1] : NULL;
     if (at) {
         size_t n = strcspn(at, "\r\n");
         n = n < LINE_MOST - 1 ? n : LINE_MOST - 1;
@@ -180,12 +201,8 @@ const char *kb_source_line(struct kb_source_lines *s, const char *file, int line
 
 int kb_source_line_count(struct kb_source_lines *s, const char *file)
 {
-    int count = 0;
     pthread_mutex_lock(&s->lock);
-    for (const char *at = find(s, file)->data; at && *at; count++) {
-        const char *end = strchr(at, '\n');
-        at = end ? end + 1 : NULL;
-    }
+    int count = find(s, file)->lines;
     pthread_mutex_unlock(&s->lock);
     return count;
 }

@@ -2,7 +2,6 @@
 // diff is view_sass.c's work.
 #include "base/json.h"
 #include "base/memory.h"
-#include "jit/sass_samples.h"
 #include "tui/evidence.h"
 #include "tui/view.h"
 
@@ -13,10 +12,8 @@ struct subject {
     struct kb_code_request request;
     struct kb_code_answer answer;
     char *name_a, *name_b;
-    cJSON *samples_json;
-    struct kb_sass_sample *samples; // of the instructions
-    int sample_count;
-    const char *nothing; // why there is nothing to compare with
+    const struct kb_samples *samples; // of the instructions; NULL: none
+    const char *nothing;              // why there is nothing to compare with
 };
 
 static const struct kb_model_version *version_before(const struct kb_app *a, const struct kb_model_version *v)
@@ -106,8 +103,6 @@ static void subject_of(const struct kb_app *a, struct subject *s)
 
 static void subject_free(struct subject *s)
 {
-    free(s->samples);
-    cJSON_Delete(s->samples_json);
     free(s->name_a);
     free(s->name_b);
 }
@@ -122,9 +117,7 @@ static void read_samples(const struct kb_app *a, struct subject *s)
     if (!v || !v->sections || kb_counted_event(v->sections) || !a->driver.code)
         return;
     a->driver.code(a->driver.context, &request, &answer);
-    s->samples_json = answer.text ? cJSON_Parse(answer.text) : NULL;
-    if (s->samples_json)
-        s->sample_count = kb_sass_samples_read(s->samples_json, &s->samples);
+    s->samples = answer.samples;
 }
 
 static const char *line_of_source(void *context, const char *file, int line)
@@ -140,13 +133,13 @@ static unsigned mixed(unsigned hash, const char *text, int number)
     return (hash ^ (unsigned)number) * 16777619u;
 }
 
-static unsigned edition_of(const struct kb_app *a, const struct subject *s)
+static unsigned edition_of(const struct subject *s)
 {
     const struct kb_code_request *r = &s->request;
     unsigned hash = mixed(2166136261u, r->variant, r->version);
     hash = mixed(hash, r->against, r->against_version);
     hash = mixed(hash, s->answer.reason, (int)s->answer.edition);
-    return mixed(hash, a->code.reason, (int)r->kind * 2 + r->raw);
+    return mixed(hash, "", (int)r->kind * 2 + r->raw);
 }
 
 // What view_sass.c needs; points into the subject and the app.
@@ -154,18 +147,16 @@ static struct kb_sass_view_input input_of(struct kb_app *a, const struct subject
 {
     struct kb_sass_view_input in = {.name_a = s->name_a, .name_b = s->name_b, .context = a};
     in.source_line = line_of_source;
-    in.samples = (struct kb_sass_samples){s->samples, s->sample_count};
+    in.samples = s->samples;
     if (a->against) {
         in.diff = s->answer.diff;
         in.raw_diff = s->request.raw ? s->answer.diff : NULL;
         in.diff_reason = s->answer.reason;
     } else {
         in.listing_reason = s->answer.reason;
-        in.listing = s->answer.text ? kb_code_cache_listing(&a->code, &s->request, &s->answer) : NULL;
-        if (s->answer.text && !in.listing)
-            in.listing_reason = a->code.reason;
+        in.listing = s->answer.listing;
     }
-    in.edition = edition_of(a, s);
+    in.edition = edition_of(s);
     return in;
 }
 
@@ -236,10 +227,10 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
 {
     struct subject s;
     subject_of(a, &s);
-    if (a->code_kind == KB_CODE_SASS && !a->against && s.answer.text)
+    if (a->code_kind == KB_CODE_SASS && !a->against && s.answer.listing)
         read_samples(a, &s);
     a->sass.mode = a->against ? KB_SASS_DIFF : KB_SASS_LISTING;
-    if (!s.answer.text && !s.answer.diff) {
+    if (!s.answer.text && !s.answer.listing && !s.answer.diff) {
         draw_reason(a, c, s.answer.reason ? s.answer.reason : "not at hand yet");
     } else if (as_text(a)) {
         draw_text(a, c, &s.answer);
@@ -279,8 +270,8 @@ static void note(const struct kb_app *a, struct kb_text *out)
         kb_text_addf(out, "%s against %s%s", s.name_b, s.name_a, a->sass.raw ? ", as written" : "");
     else if (s.name_b)
         kb_text_addf(out, "%s", s.name_b);
-    if (a->code.listing && !a->against && a->code_kind == KB_CODE_SASS && a->code.listing->arch[0])
-        kb_text_addf(out, " %s", a->code.listing->arch);
+    if (s.answer.listing && s.answer.listing->arch[0])
+        kb_text_addf(out, " %s", s.answer.listing->arch);
     subject_free(&s);
 }
 

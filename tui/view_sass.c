@@ -10,7 +10,7 @@ struct kb_sass_kept {
     struct kb_sass_rows rows;
     int hunks;
     enum kb_sass_mode mode;
-    uint64_t print; // of the listing that they were made from
+    uint64_t print; // of what they were made from
 };
 
 static uint64_t mix(uint64_t print, uint64_t value)
@@ -18,27 +18,13 @@ static uint64_t mix(uint64_t print, uint64_t value)
     return (print ^ value) * 0x100000001b3u;
 }
 
-// Over all that decides which rows there are: an address may come back with another listing behind it.
+// Of all that decides which rows there are. An address may come back with another listing behind it: with another
+// edition.
 static uint64_t print_of(const struct kb_sass_view_input *in)
 {
-    uint64_t print = 0xcbf29ce484222325u;
-    const struct kb_sass_listing *l = in->listing;
+    uint64_t print = mix(mix(0xcbf29ce484222325u, in->edition), (uintptr_t)in->listing);
     for (const char *s = in->listing_reason; s && *s; s++)
         print = mix(print, (unsigned char)*s);
-    print = mix(print, l ? 2u + l->has_lines + 2u * l->has_live : 0);
-    for (int i = 0; l && i < l->kernel_count; i++) {
-        const struct kb_sass_kernel *k = &l->kernels[i];
-        print = mix(mix(print, (uint64_t)k->count), (uint64_t)k->label_count);
-        for (int n = 0; n < k->label_count; n++)
-            print = mix(mix(print, (uint64_t)k->labels[n].index), (uint64_t)(k->labels[n].name - l->text));
-        for (int n = 0; n < k->count; n++) {
-            const struct kb_sass_instruction *at = &k->instructions[n];
-            print = mix(mix(print, (uint64_t)at->at_line), (uint64_t)at->at_file);
-            print = mix(print, (uint64_t)(at->opcode - l->text));
-            for (int c = 0; c < at->base; c++)
-                print = mix(print, (unsigned char)at->opcode[c]);
-        }
-    }
     return print;
 }
 

@@ -6,12 +6,13 @@
 #include "jit/sass_diff.h"
 #include "tui/cell.h"
 #include "tui/line.h"
+#include "tui/samples.h"
 
 struct kb_sass_view_input {
     unsigned edition;                      // another number whenever anything that a pointer below leads to has changed
     const struct kb_sass_listing *listing; // of the version shown; NULL: listing_reason says why
     const char *listing_reason;            // also with a listing: why it is not whole; NULL if all is well
-    struct kb_sass_samples samples;        // none: the column is left out
+    const struct kb_samples *samples;      // NULL: the column is left out
     const cJSON *diff, *raw_diff;          // documents of docs/protocol.md, "diff"; NULL: diff_reason says why
     const char *diff_reason;
     const char *name_a, *name_b; // "tuned v16" and "tuned v17"; NULL if there is nothing to compare with

@@ -23,21 +23,6 @@ static enum kb_style opcode_style(const char *opcode)
     return KB_STYLE_STRONG;
 }
 
-static double samples_at(const struct kb_sass_view_input *in, const char *kernel, uint32_t offset, double *most)
-{
-    double here = 0;
-    *most = 0;
-    for (int i = 0; i < in->samples.count; i++) {
-        const struct kb_sass_sample *s = &in->samples.items[i];
-        if (strcmp(s->kernel, kernel))
-            continue;
-        *most = s->samples > *most ? s->samples : *most;
-        if (s->offset == offset)
-            here += s->samples;
-    }
-    return here;
-}
-
 static void add_samples(struct kb_line *l, double samples, double most)
 {
     if (samples > 0)
@@ -61,8 +46,8 @@ static void instruction(struct kb_line *l, const struct kb_sass_view_input *in, 
         kb_span_right(l, LIVE, i->live == k->live_peak ? KB_STYLE_WARN : KB_STYLE_DIM, number);
     }
     kb_span(l, KB_STYLE_TEXT, " ");
-    if (in->samples.count) {
-        double most, here = samples_at(in, k->name, i->offset, &most);
+    if (in->samples) {
+        double most, here = kb_samples_at(in->samples, k->name, i->offset, &most);
         add_samples(l, here, most);
     }
     kb_spanf(l, KB_STYLE_DIM, " %5s ", i->predicate);

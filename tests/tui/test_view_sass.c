@@ -23,7 +23,7 @@ struct stage {
     struct kb_sass_view_state state;
     struct kb_sass_listing *a, *b;
     cJSON *diff, *raw;
-    struct kb_sass_sample samples[3];
+    struct kb_samples *samples;
 };
 
 static char *stored(const char *name)
@@ -65,15 +65,23 @@ static void set_up(struct stage *s)
     assert_int_equal(kb_sass_parse(changed, strlen(changed), &s->b, NULL), 0);
     free(changed);
     const char *kernel = s->a->kernels[0].name;
-    s->samples[0] = (struct kb_sass_sample){kernel, 0xf0, 120};
-    s->samples[1] = (struct kb_sass_sample){kernel, 0x130, 1900};
-    s->samples[2] = (struct kb_sass_sample){kernel, 0x160, 400};
-    struct kb_sass_diff_options o = {.context = 3, .a = {s->samples, 3}};
+    const struct kb_sass_sample samples[] = {{kernel, 0xf0, 120}, {kernel, 0x130, 1900}, {kernel, 0x160, 400}};
+    cJSON *json = cJSON_CreateArray();
+    for (size_t i = 0; i < KB_COUNT(samples); i++) {
+        cJSON *item = cJSON_CreateArray();
+        cJSON_AddItemToArray(item, cJSON_CreateString(kernel));
+        cJSON_AddItemToArray(item, cJSON_CreateNumber(samples[i].offset));
+        cJSON_AddItemToArray(item, cJSON_CreateNumber(samples[i].samples));
+        cJSON_AddItemToArray(json, item);
+    }
+    s->samples = kb_samples_make(json);
+    cJSON_Delete(json);
+    struct kb_sass_diff_options o = {.context = 3, .a = {samples, KB_COUNT(samples)}};
     s->diff = kb_sass_diff(s->a, s->b, &o);
     o.raw = true;
     s->raw = kb_sass_diff(s->a, s->b, &o);
     s->in = (struct kb_sass_view_input){.listing = s->a,
-                                        .samples = {s->samples, 3},
+                                        .samples = s->samples,
                                         .diff = s->diff,
                                         .raw_diff = s->raw,
                                         .name_a = "tuned v16",
@@ -87,6 +95,7 @@ static void tear_down(struct stage *s)
     kb_sass_free(s->b);
     cJSON_Delete(s->diff);
     cJSON_Delete(s->raw);
+    kb_samples_free(s->samples);
     kb_sass_view_free(&s->state);
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/session.h"
+#include "tui/code_reader.h"
 #include "tui/evidence.h"
 #include "tui/script.h"
 #include "tui/view.h"
@@ -22,7 +23,8 @@ static struct kb_model model;
 static struct kb_app app;
 static char asked[256];    // the last request for code
 static const char *source; // what the driver gives; NULL: nothing
-static char *listing;
+static struct kb_sass_listing *listing;
+static const char *refusal = "not at hand";
 static cJSON *document;
 
 static void code(void *context, const struct kb_code_request *r, struct kb_code_answer *out)
@@ -30,11 +32,11 @@ static void code(void *context, const struct kb_code_request *r, struct kb_code_
     (void)context;
     snprintf(asked, sizeof asked, "%s of %s v%d against %s v%d%s", kb_code_kind_name(r->kind % KB_CODE_KINDS),
              r->variant, r->version, r->against ? r->against : "nothing", r->against_version, r->raw ? " raw" : "");
-    *out = (struct kb_code_answer){.reason = "not at hand"};
+    *out = (struct kb_code_answer){.reason = refusal};
     if (r->against && document)
         *out = (struct kb_code_answer){.diff = document};
     else if (!r->against && r->kind == KB_CODE_SASS && listing)
-        *out = (struct kb_code_answer){.text = listing, .size = strlen(listing)};
+        *out = (struct kb_code_answer){.listing = listing};
     else if (!r->against && r->kind == KB_CODE_SOURCE && source)
         *out = (struct kb_code_answer){.text = source, .size = strlen(source)};
 }
@@ -94,7 +96,7 @@ static int tear_down(void **state)
     (void)state;
     kb_app_free(&app);
     kb_model_free(&model);
-    free(listing);
+    kb_sass_free(listing);
     listing = NULL;
     cJSON_Delete(document);
     document = NULL;
@@ -241,13 +243,16 @@ static void test_costs(void **state)
     cJSON_Delete(facts);
 }
 
-static char *joined_listing(void)
+static struct kb_sass_listing *stored_listing(void)
 {
     char *path = kb_format("%s/tests/data/sass/dot_90.txt", KB_SOURCE_DIR), *data = NULL;
     size_t size;
     assert_int_equal(kb_file_read(path, 1 << 24, &data, &size, NULL), 0);
+    struct kb_code_read read = {.form = KB_FORM_LISTING, .text = data, .size = size};
+    kb_code_read_now(&read);
+    assert_non_null(read.listing);
     free(path);
-    return data;
+    return read.listing;
 }
 
 static void test_machine_code(void **state)
@@ -257,7 +262,7 @@ static void test_machine_code(void **state)
     build("one", 2);
     expect(KB_PANE_SASS, "not at hand", NULL);
     assert_string_equal(asked, "machine code of one v2 against nothing v0");
-    listing = joined_listing();
+    listing = stored_listing();
     expect(KB_PANE_SASS, "LDG.E", NULL);
     press('d');
     document = cJSON_Parse("{\"kind\":\"sass\",\"identical\":false,\"real_change\":true,\"by_class\":{\"FFMA\":-64},"
@@ -287,13 +292,14 @@ static void test_machine_code(void **state)
 static void test_unreadable(void **state)
 {
     (void)state;
-    listing = kb_strdup("this is no listing\n");
-    char *text = screen(KB_PANE_SASS, 120, 40);
-    assert_null(strstr(text, "this is no listing"));
-    assert_non_null(app.code.reason);
-    if (!strstr(text, "listing"))
-        fail_msg("%s\n%s", app.code.reason, text);
-    free(text);
+    struct kb_code_read read = {.form = KB_FORM_LISTING, .text = kb_strdup("this is no listing\n"), .size = 19};
+    kb_code_read_now(&read);
+    assert_null(read.listing);
+    assert_non_null(read.reason);
+    refusal = read.reason;
+    expect(KB_PANE_SASS, "could not read listing", "this is no listing");
+    refusal = "not at hand";
+    kb_code_read_free(&read);
 }
 
 static void versus(int index, const char *verdict, double ratio, const char *more)
