@@ -1,4 +1,5 @@
 #include "profiles/ranges.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "profiles/cupti.h"
 
@@ -12,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PASSES = 256 };
+enum { MOST_PASSES = 256, KEPT = 4 };
+
+const char *const kb_range_steps[KB_RANGE_STEPS] = {"chip",   "config", "enable",   "data",   "set_config",
+                                                    "passes", "decode", "evaluate", "disable"};
+
 #define PARAMS(type, ...)                                                                                              \
     {                                                                                                                  \
         .structSize = type##_STRUCT_SIZE, __VA_ARGS__                                                                  \
@@ -90,9 +95,22 @@ struct config { // metrics that can be measured, and how
     const char *metrics[KB_RANGE_METRICS];
     int place[KB_RANGE_METRICS]; // in the metrics asked for
     int count, passes;
-    uint8_t *image;
-    size_t image_bytes;
+    uint8_t *image, *data; // data: what the counts go to
+    size_t image_bytes, data_bytes;
 };
+struct asked { // metrics as they were asked for, with their configuration
+    const char *metrics[KB_RANGE_METRICS], *why[KB_RANGE_METRICS];
+    int count;
+    struct config config;
+};
+
+// All of it depends on the chip and the metrics alone.
+static struct {
+    struct kb_device *device;
+    struct chip chip;
+    struct asked asked[KEPT];
+    int count;
+} kept;
 
 static int open_host(const struct chip *chip, CUpti_Profiler_Host_Object **host, struct kb_error *e)
 {
@@ -145,6 +163,7 @@ static void close_config(struct config *c)
 {
     close_host(c->host);
     free(c->image);
+    free(c->data);
     *c = (struct config){0};
 }
 
@@ -183,21 +202,21 @@ static int make_config(const struct chip *chip, const char *const *metrics, int 
         }
     }
     if (c->count && !add_metrics(c->host, c->metrics, c->count)) {
-        int kept = 0;
+        int left = 0;
         for (int i = 0; i < c->count; i++) {
             if (can_schedule(chip, c->metrics[i])) {
-                c->metrics[kept] = c->metrics[i];
-                c->place[kept++] = c->place[i];
+                c->metrics[left] = c->metrics[i];
+                c->place[left++] = c->place[i];
             } else {
                 why[c->place[i]] = "this counter cannot be measured here";
             }
         }
-        c->count = kept;
+        c->count = left;
         close_host(c->host);
         c->host = NULL;
         if (open_host(chip, &c->host, e) ||
-            (kept && !add_metrics(c->host, c->metrics, kept) &&
-             kb_fail(e, chip->name, NULL, "CUPTI cannot schedule these %d counters together", kept)))
+            (left && !add_metrics(c->host, c->metrics, left) &&
+             kb_fail(e, chip->name, NULL, "CUPTI cannot schedule these %d counters together", left)))
             goto failed;
     }
     if (!c->count || make_image(c, e) == 0)
@@ -250,55 +269,96 @@ static int open_chip(struct kb_device *device, struct chip *chip, struct kb_erro
     return -1;
 }
 
+void kb_ranges_forget(void)
+{
+    for (int i = 0; i < kept.count; i++)
+        close_config(&kept.asked[i].config);
+    free(kept.chip.availability);
+    memset(&kept, 0, sizeof kept);
+}
+
+// One measurement.
 struct session {
+    struct kb_device *device;
+    const struct kb_range_run *run;
+    struct config *config;
     CUpti_RangeProfiler_Object *profiler;
-    uint8_t *data;
-    size_t data_bytes;
+    struct kb_range_values *out;
+    int64_t since_us; // the end of the step before
 };
 
-static int open_session(struct kb_device *device, const struct config *c, struct session *s, struct kb_error *e)
+static void step_done(struct session *s, enum kb_range_step step)
 {
-    CUpti_RangeProfiler_Enable_Params enable =
-        PARAMS(CUpti_RangeProfiler_Enable_Params, .ctx = kb_device_context(device));
-    *s = (struct session){0};
-    if (check(cupti.enable(&enable), "cuptiRangeProfilerEnable", e))
-        return -1;
-    s->profiler = enable.pRangeProfilerObject;
+    int64_t now = kb_now_us();
+    s->out->step_ms[step] += (double)(now - s->since_us) / 1000;
+    s->since_us = now;
+}
+
+static bool interrupted(const struct session *s)
+{
+    return s->run->interrupted && s->run->interrupted(s->run->context);
+}
+
+static int enable(struct session *s, struct kb_error *e)
+{
+    CUpti_RangeProfiler_Enable_Params p =
+        PARAMS(CUpti_RangeProfiler_Enable_Params, .ctx = kb_device_context(s->device));
+    int failed = check(cupti.enable(&p), "cuptiRangeProfilerEnable", e);
+    s->profiler = failed ? NULL : p.pRangeProfilerObject;
+    step_done(s, KB_RANGE_ENABLE);
+    return failed;
+}
+
+// Empty: what was counted before is gone. Its size is that of the metrics.
+static int make_data(struct session *s, struct kb_error *e)
+{
+    struct config *c = s->config;
     CUpti_RangeProfiler_GetCounterDataSize_Params size =
         PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, .pRangeProfilerObject = s->profiler,
                .pMetricNames = (const char **)c->metrics, .numMetrics = (size_t)c->count, .maxNumOfRanges = 1,
                .maxNumRangeTreeNodes = 1);
-    if (check(cupti.data_size(&size), "cuptiRangeProfilerGetCounterDataSize", e))
-        return -1;
-    s->data_bytes = size.counterDataSize;
-    s->data = kb_alloc(s->data_bytes + 1);
+    if (!c->data) {
+        if (check(cupti.data_size(&size), "cuptiRangeProfilerGetCounterDataSize", e))
+            return -1;
+        c->data_bytes = size.counterDataSize;
+        c->data = kb_alloc(c->data_bytes + 1);
+    }
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params init =
         PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, .pRangeProfilerObject = s->profiler,
-               .counterDataSize = s->data_bytes, .pCounterData = s->data);
-    if (check(cupti.data_init(&init), "cuptiRangeProfilerCounterDataImageInitialize", e))
-        return -1;
-    CUpti_RangeProfiler_SetConfig_Params set =
-        PARAMS(CUpti_RangeProfiler_SetConfig_Params, .pRangeProfilerObject = s->profiler, .configSize = c->image_bytes,
-               .pConfig = c->image, .counterDataImageSize = s->data_bytes, .pCounterDataImage = s->data,
-               .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay, .maxRangesPerPass = 1, .numNestingLevels = 1,
-               .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
-    return check(cupti.set_config(&set), "cuptiRangeProfilerSetConfig", e);
+               .counterDataSize = c->data_bytes, .pCounterData = c->data);
+    int failed = check(cupti.data_init(&init), "cuptiRangeProfilerCounterDataImageInitialize", e);
+    step_done(s, KB_RANGE_DATA);
+    return failed;
 }
 
-static void close_session(struct session *s)
+static int set_config(struct session *s, struct kb_error *e)
+{
+    const struct config *c = s->config;
+    CUpti_RangeProfiler_SetConfig_Params set =
+        PARAMS(CUpti_RangeProfiler_SetConfig_Params, .pRangeProfilerObject = s->profiler, .configSize = c->image_bytes,
+               .pConfig = c->image, .counterDataImageSize = c->data_bytes, .pCounterDataImage = c->data,
+               .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay, .maxRangesPerPass = 1, .numNestingLevels = 1,
+               .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
+    int failed = check(cupti.set_config(&set), "cuptiRangeProfilerSetConfig", e);
+    step_done(s, KB_RANGE_SET);
+    return failed;
+}
+
+static void disable(struct session *s)
 {
     CUpti_RangeProfiler_Disable_Params p =
         PARAMS(CUpti_RangeProfiler_Disable_Params, .pRangeProfilerObject = s->profiler);
+    s->since_us = kb_now_us();
     if (s->profiler)
         cupti.disable(&p);
-    free(s->data);
-    *s = (struct session){0};
+    step_done(s, KB_RANGE_DISABLE);
 }
 
 // What is counted lies between push and pop, and the device is idle before and behind.
-static int run_pass(struct kb_device *device, struct session *s, const struct kb_range_run *r, bool *last,
-                    struct kb_error *e)
+static int run_pass(struct session *s, bool *last, struct kb_error *e)
 {
+    struct kb_device *device = s->device;
+    const struct kb_range_run *r = s->run;
     CUpti_RangeProfiler_Start_Params start =
         PARAMS(CUpti_RangeProfiler_Start_Params, .pRangeProfilerObject = s->profiler);
     CUpti_RangeProfiler_Stop_Params stop = PARAMS(CUpti_RangeProfiler_Stop_Params, .pRangeProfilerObject = s->profiler);
@@ -316,26 +376,31 @@ static int run_pass(struct kb_device *device, struct session *s, const struct kb
     }
     failed = check(cupti.stop(&stop), "cuptiRangeProfilerStop", failed ? NULL : e) || failed;
     *last = stop.isAllPassSubmitted;
+    s->out->passes++;
+    step_done(s, KB_RANGE_PASSES);
     return failed ? -1 : 0;
 }
 
-static int read_values(const struct config *c, struct session *s, struct kb_range_values *out, struct kb_error *e)
+static int read_values(struct session *s, struct kb_error *e)
 {
+    const struct config *c = s->config;
+    struct kb_range_values *out = s->out;
     double values[KB_RANGE_METRICS];
     CUpti_RangeProfiler_DecodeData_Params decode =
         PARAMS(CUpti_RangeProfiler_DecodeData_Params, .pRangeProfilerObject = s->profiler);
     CUpti_RangeProfiler_GetCounterDataInfo_Params info =
-        PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, .pCounterDataImage = s->data,
-               .counterDataImageSize = s->data_bytes);
+        PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, .pCounterDataImage = c->data,
+               .counterDataImageSize = c->data_bytes);
     if (check(cupti.decode(&decode), "cuptiRangeProfilerDecodeData", e) ||
         check(cupti.data_info(&info), "cuptiRangeProfilerGetCounterDataInfo", e))
         return -1;
+    step_done(s, KB_RANGE_DECODE);
     if (!info.numTotalRanges || decode.numOfRangeDropped)
         return kb_fail(e, NULL, NULL, "the profiler lost its range (%zu there, %zu dropped)", info.numTotalRanges,
                        decode.numOfRangeDropped);
     CUpti_Profiler_Host_EvaluateToGpuValues_Params p =
-        PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, .pHostObject = c->host, .pCounterDataImage = s->data,
-               .counterDataImageSize = s->data_bytes, .rangeIndex = 0, .ppMetricNames = (const char **)c->metrics,
+        PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, .pHostObject = c->host, .pCounterDataImage = c->data,
+               .counterDataImageSize = c->data_bytes, .rangeIndex = 0, .ppMetricNames = (const char **)c->metrics,
                .numMetrics = (size_t)c->count, .pMetricValues = values);
     if (check(cupti.evaluate(&p), "cuptiProfilerHostEvaluateToGpuValues", e))
         return -1;
@@ -343,42 +408,83 @@ static int read_values(const struct config *c, struct session *s, struct kb_rang
         out->value[c->place[i]] = isfinite(values[i]) ? values[i] : NAN;
         out->why[c->place[i]] = isfinite(values[i]) ? NULL : "the counter gave no number";
     }
+    step_done(s, KB_RANGE_VALUES);
     return 0;
 }
 
-static int measure(struct kb_device *device, const struct config *c, const struct kb_range_run *r,
-                   struct kb_range_values *out, struct kb_error *e)
+// Once enabled, it is disabled again whatever comes.
+static int count_run(struct session *s, struct kb_error *e)
 {
-    struct session s;
     bool last = false;
-    int failed = open_session(device, c, &s, e);
-    while (!failed && !last && out->passes < MOST_PASSES) {
-        failed = run_pass(device, &s, r, &last, e);
-        out->passes++;
-    }
-    if (!failed && !last)
-        failed = kb_fail(e, NULL, NULL, "the profiler wanted more than %d passes", MOST_PASSES);
-    failed = failed || read_values(c, &s, out, e);
-    close_session(&s);
-    return failed;
+    if (interrupted(s))
+        return 1;
+    int result = enable(s, e);
+    if (!result && interrupted(s))
+        result = 1;
+    if (!result)
+        result = make_data(s, e) || set_config(s, e) ? -1 : 0;
+    while (!result && !last && s->out->passes < MOST_PASSES)
+        result = interrupted(s) ? 1 : run_pass(s, &last, e);
+    if (!result && !last)
+        result = kb_fail(e, NULL, NULL, "the profiler wanted more than %d passes", MOST_PASSES);
+    if (!result)
+        result = read_values(s, e);
+    disable(s);
+    return result;
 }
 
-int kb_ranges_measure(struct kb_device *device, const char *const *metrics, int count, const struct kb_range_run *r,
-                      struct kb_range_values *out, struct kb_error *e)
+static struct asked *find(const char *const *metrics, int count)
 {
-    struct chip chip;
-    struct config c;
+    for (int i = 0; i < kept.count; i++) {
+        struct asked *a = &kept.asked[i];
+        bool same = a->count == count;
+        for (int k = 0; same && k < count; k++)
+            same = !strcmp(a->metrics[k], metrics[k]);
+        if (same)
+            return a;
+    }
+    return NULL;
+}
+
+// The configuration of these metrics, made if it is not kept; NULL: it can't be.
+static struct asked *configured(struct session *s, const char *const *metrics, int count, struct kb_error *e)
+{
+    if (kept.device != s->device || kept.count == KEPT)
+        kb_ranges_forget();
+    if (!kept.device && open_chip(s->device, &kept.chip, e))
+        return NULL;
+    kept.device = s->device;
+    step_done(s, KB_RANGE_CHIP);
+    struct asked *a = find(metrics, count);
+    if (!a) {
+        a = &kept.asked[kept.count];
+        *a = (struct asked){.count = count};
+        memcpy(a->metrics, metrics, (size_t)count * sizeof *metrics);
+        if (make_config(&kept.chip, metrics, count, a->why, &a->config, e))
+            return NULL;
+        kept.count++;
+    }
+    step_done(s, KB_RANGE_CONFIG);
+    return a;
+}
+
+int kb_ranges_measure(struct kb_device *device, const char *const *metrics, int metric_count,
+                      const struct kb_range_run *r, struct kb_range_values *out, struct kb_error *e)
+{
+    struct session s = {.device = device, .run = r, .out = out, .since_us = kb_now_us()};
     *out = (struct kb_range_values){0};
-    if (count > KB_RANGE_METRICS)
-        return kb_fail(e, NULL, NULL, "%d metrics at once, at most %d", count, KB_RANGE_METRICS);
-    for (int i = 0; i < count; i++)
+    if (metric_count > KB_RANGE_METRICS)
+        return kb_fail(e, NULL, NULL, "%d metrics at once, at most %d", metric_count, KB_RANGE_METRICS);
+    for (int i = 0; i < metric_count; i++)
         out->value[i] = NAN;
-    if (load(e) || open_chip(device, &chip, e))
+    if (load(e))
         return -1;
-    int failed = make_config(&chip, metrics, count, out->why, &c, e);
-    if (!failed && c.count)
-        failed = measure(device, &c, r, out, e);
-    close_config(&c); // empty if it could not be made
-    free(chip.availability);
-    return failed ? -1 : 0;
+    struct asked *a = configured(&s, metrics, metric_count, e);
+    if (a)
+        memcpy(out->why, a->why, (size_t)metric_count * sizeof *out->why);
+    s.config = a ? &a->config : NULL;
+    int result = !a ? -1 : a->config.count ? count_run(&s, e) : 0;
+    if (result < 0)
+        kb_ranges_forget(); // what was asked of this state of things may be the cause
+    return result;
 }

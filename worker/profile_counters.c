@@ -1,4 +1,5 @@
 // `counters`: hardware counters of one cold run of a version, stage by stage.
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "profiles/cupti.h"
@@ -15,6 +16,10 @@ struct measured { // one stage
     struct kb_range_values values;
     bool done;
     char why[400]; // if it could not be measured
+};
+
+struct opening { // what came before
+    double release_ms, load_ms;
 };
 
 static bool wanted(const char *stage, int s)
@@ -58,7 +63,23 @@ static void set_metric(cJSON *metrics, const char *name, double value, const cha
     free(key);
 }
 
-static void send_counters(const struct profile_target *t, const char *stage, const struct measured *all)
+// Where the time went, over all stages.
+static cJSON *steps_json(const struct measured *all, const struct opening *o)
+{
+    cJSON *steps = cJSON_CreateObject();
+    kb_json_set_number(steps, "release", o->release_ms);
+    kb_json_set_number(steps, "load", o->load_ms);
+    for (int step = 0; step < KB_RANGE_STEPS; step++) {
+        double ms = 0;
+        for (int s = 0; s < KB_COUNTER_STAGES; s++)
+            ms += all[s].values.step_ms[step];
+        kb_json_set_number(steps, kb_range_steps[step], ms);
+    }
+    return steps;
+}
+
+static void send_counters(const struct profile_target *t, const char *stage, const struct measured *all,
+                          const struct opening *o)
 {
     cJSON *head = kb_frame_head("counters", kb_frame_job(t->request)), *metrics = cJSON_CreateObject(),
           *about = cJSON_CreateObject();
@@ -84,16 +105,23 @@ static void send_counters(const struct profile_target *t, const char *stage, con
     kb_json_set_text(head, "source", "cupti range profiler");
     kb_json_set_number(head, "passes", passes);
     kb_json_set_bool(head, "cold", true);
+    kb_json_set(head, "steps_ms", steps_json(all, o));
     kb_json_set(head, "metrics", metrics);
     kb_json_set(head, "about", about);
     kb_json_set(head, "peaks", peaks_json(&t->worker->run.peaks));
     kb_worker_send(head, NULL, 0);
 }
 
+static bool interrupted(void *target)
+{
+    const struct profile_target *t = target;
+    return run_cancelled(t->request);
+}
+
 // 0: something was measured, or 1: cancelled; -1 with the first refusal.
 static int measure(struct profile_target *t, const char *stage, struct measured *all, struct kb_error *e)
 {
-    struct kb_range_run run = {profile_before, profile_launch, t};
+    struct kb_range_run run = {profile_before, profile_launch, t, interrupted};
     bool any = false;
     int first = 0;
     for (int s = 0; s < KB_COUNTER_STAGES; s++) {
@@ -105,7 +133,10 @@ static int measure(struct profile_target *t, const char *stage, struct measured 
         if (run_cancelled(t->request))
             return 1;
         m->count = kb_counter_metrics((enum kb_counter_stage)s, m->metrics, KB_RANGE_METRICS);
-        m->done = !kb_ranges_measure(t->worker->run.device, m->metrics, m->count, &run, &m->values, &error);
+        int result = kb_ranges_measure(t->worker->run.device, m->metrics, m->count, &run, &m->values, &error);
+        if (result > 0)
+            return 1;
+        m->done = !result;
         any = any || m->done;
         if (m->done)
             continue;
@@ -126,11 +157,18 @@ void profile_counters(struct profile_worker *p, const struct kb_frame *f)
     struct kb_error error = {0};
     if (!v || profile_is_refused(p, f, "counters"))
         return;
+    if (run_cancelled(f)) { // before the hardware is given back: a save will want it
+        profile_end(p, f, "counters", "cancelled", NULL, NULL);
+        return;
+    }
+    int64_t begun = kb_now_us();
     kb_pcs_release(); // one piece of hardware serves both
+    int64_t released = kb_now_us();
     if (profile_open(p, f, v, &t, &error)) {
         profile_end(p, f, "counters", "fail", kb_error_line(&error), NULL);
         return;
     }
+    const struct opening opening = {(double)(released - begun) / 1000, (double)(kb_now_us() - released) / 1000};
     struct measured *all = kb_alloc(KB_COUNTER_STAGES * sizeof *all);
     int result = measure(&t, stage, all, &error);
     if (result < 0) {
@@ -138,7 +176,7 @@ void profile_counters(struct profile_worker *p, const struct kb_frame *f)
     } else if (result > 0) {
         profile_end(p, f, "counters", "cancelled", NULL, NULL);
     } else {
-        send_counters(&t, stage, all);
+        send_counters(&t, stage, all, &opening);
         kb_cupti_take_refusal();
         profile_end(p, f, "counters", "pass", NULL, NULL);
     }

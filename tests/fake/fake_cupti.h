@@ -16,6 +16,6 @@
 extern struct fake_script kb_fake_cupti_state;
 void *kb_fake_driver_symbol(const char *name);
 void kb_fake_cupti_profiler_reset(void);
-long kb_fake_cupti_count(const char *what); // "enable", "disable", "start", "passes", "held"
+long kb_fake_cupti_count(const char *what); // "enable", "disable", "start", "passes", "hosts", "open", ... "held"
 
 #endif

@@ -23,7 +23,7 @@
 
 static struct {
     bool enabled, started, ranging, pushed;
-    int period, enables, disables, starts, passes, submitted;
+    int period, enables, disables, starts, passes, submitted, hosts, ranges_open;
     long launches_before, launches, in_range;
     int next_pc; // to deliver
     bool overflowed, drop_told;
@@ -68,6 +68,8 @@ long kb_fake_cupti_count(const char *what)
            : !strcmp(what, "passes")  ? fake.passes
            : !strcmp(what, "ranged")  ? fake.in_range
            : !strcmp(what, "period")  ? fake.period
+           : !strcmp(what, "hosts")   ? fake.hosts
+           : !strcmp(what, "open")    ? fake.ranges_open
                                       : fake.enabled;
 }
 
@@ -207,6 +209,7 @@ CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailab
 CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
 {
     CALL("host");
+    fake.hosts++;
     p->pHostObject = (CUpti_Profiler_Host_Object *)malloc(8);
     return CUPTI_SUCCESS;
 }
@@ -262,6 +265,7 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToG
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
 {
     CALL("range_enable");
+    fake.ranges_open++;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
     fake.submitted = 0;
     fake.passes = 0;
@@ -271,6 +275,7 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
 CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *p)
 {
     (void)p;
+    fake.ranges_open--;
     return CUPTI_SUCCESS;
 }
 

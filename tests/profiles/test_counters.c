@@ -25,6 +25,7 @@ static void use(const char *cupti)
     struct kb_error e = {0};
     fake_cuda("");
     fake_cupti(cupti);
+    kb_ranges_forget(); // of another chip, as it were
     if (device)
         return;
     assert_int_equal(kb_device_open(&request, &device, &e), 0);
@@ -41,6 +42,7 @@ static long cupti_count(const char *what)
 
 struct job {
     int befores, runs, fail_at;
+    int asked, interrupt_at; // 0: never
     bool order_broken;
 };
 
@@ -70,10 +72,16 @@ static int run(void *context, struct kb_error *e)
     return launch(e);
 }
 
+static bool interrupted(void *context)
+{
+    struct job *j = context;
+    return ++j->asked == j->interrupt_at;
+}
+
 static int measure(enum kb_counter_stage stage, struct job *j, const char **metrics, int *count,
                    struct kb_range_values *values, struct kb_error *e)
 {
-    struct kb_range_run r = {before, run, j};
+    struct kb_range_run r = {before, run, j, interrupted};
     *count = kb_counter_metrics(stage, metrics, KB_RANGE_METRICS);
     return kb_ranges_measure(device, metrics, *count, &r, values, e);
 }
@@ -220,6 +228,59 @@ static void failed_run_ends_it(void **state)
     assert_int_equal(measure(KB_COUNTER_BYTES, &j, metrics, &n, &v, &e), 0);
 }
 
+static void the_host_side_is_made_once(void **state)
+{
+    (void)state;
+    const char *metrics[KB_RANGE_METRICS];
+    struct kb_range_values v;
+    struct job j = {0};
+    struct kb_error e = {0};
+    int n;
+    use("unschedulable=l1tex__");
+    assert_int_equal(measure(KB_COUNTER_BYTES, &j, metrics, &n, &v, &e), 0);
+    assert_int_equal(measure(KB_COUNTER_HARDWARE, &j, metrics, &n, &v, &e), 0);
+    long hosts = cupti_count("hosts");
+    assert_true(hosts > 2); // each metric that cannot be had was tried alone
+    for (int i = 0; i < 3; i++) {
+        const char *reason;
+        assert_int_equal(measure(KB_COUNTER_BYTES, &j, metrics, &n, &v, &e), 0);
+        assert_true(kb_counter_value(counter("l2_bytes"), metrics, v.value, v.why, n, &reason) > 0);
+        assert_true(isnan(kb_counter_value(counter("l1_bytes"), metrics, v.value, v.why, n, &reason)));
+        assert_string_equal(reason, "this counter cannot be measured here");
+        assert_int_equal(v.passes, 1);
+        assert_int_equal(measure(KB_COUNTER_HARDWARE, &j, metrics, &n, &v, &e), 0);
+    }
+    assert_int_equal(cupti_count("hosts"), hosts);
+    assert_int_equal(cupti_count("open"), 0); // the hardware is free in between
+    j.fail_at = j.runs + 1;
+    assert_int_equal(measure(KB_COUNTER_BYTES, &j, metrics, &n, &v, &e), -1);
+    assert_int_equal(measure(KB_COUNTER_BYTES, &j, metrics, &n, &v, &e), 0);
+    assert_true(cupti_count("hosts") > hosts); // behind a failure all is made anew
+    assert_int_equal(cupti_count("open"), 0);
+}
+
+static void a_save_ends_it_between_passes(void **state)
+{
+    (void)state;
+    for (int at = 1; at <= 6; at++) {
+        const char *metrics[KB_RANGE_METRICS];
+        struct kb_range_values v;
+        struct job j = {.interrupt_at = at};
+        struct kb_error e = {0};
+        int n;
+        use("passes=4");
+        int result = measure(KB_COUNTER_HARDWARE, &j, metrics, &n, &v, &e);
+        assert_int_equal(result, 1);
+        assert_int_equal(j.runs, at > 3 ? at - 3 : 0); // asked before and behind enabling, and before each pass
+        assert_true(isnan(v.value[0]));
+        assert_int_equal(cupti_count("open"), 0);
+        j.interrupt_at = 0;
+        assert_int_equal(measure(KB_COUNTER_HARDWARE, &j, metrics, &n, &v, &e), 0);
+        assert_int_equal(v.passes, 4);
+        assert_true(v.value[0] == 1000);
+    }
+}
+
 static void permission_known_beforehand(void **state)
 {
     (void)state;
@@ -310,6 +371,8 @@ int main(void)
         cmocka_unit_test(missing_metrics_break_nothing),
         cmocka_unit_test(refusals_have_words),
         cmocka_unit_test(failed_run_ends_it),
+        cmocka_unit_test(the_host_side_is_made_once),
+        cmocka_unit_test(a_save_ends_it_between_passes),
         cmocka_unit_test(permission_known_beforehand),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,7 +246,7 @@ static void one_piece_of_hardware(void **state)
     const char *metrics[] = {"dram__bytes_read.sum"};
     struct kb_range_values v;
     struct job j = {0};
-    struct kb_range_run r = {NULL, run, &j};
+    struct kb_range_run r = {.run = run, .context = &j};
     struct kb_error e = {0};
     use("");
     assert_int_equal(kb_pcs_hold(device, &e), 0);

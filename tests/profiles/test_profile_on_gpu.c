@@ -320,7 +320,7 @@ static void count(struct job *j, enum kb_counter_stage stage, const char *name, 
     static const char *const stages[] = {"bytes", "hardware", "code"};
     const char *metrics[KB_RANGE_METRICS];
     struct kb_range_values *v = kb_alloc(sizeof *v);
-    struct kb_range_run run = {cold, launch, j};
+    struct kb_range_run run = {.before = cold, .run = launch, .context = j};
     struct kb_error e = {0};
     int n = kb_counter_metrics(stage, metrics, KB_RANGE_METRICS);
     int64_t before = kb_now_us();

@@ -189,6 +189,9 @@ static void counters_give_sampling_back(void **state)
     assert_string_equal(kb_json_text(head, "source", ""), "cupti range profiler");
     assert_true(kb_json_bool(head, "cold", false));
     assert_int_equal(kb_json_int(head, "passes", 0), 3);
+    const cJSON *steps = kb_json_get(head, "steps_ms");
+    assert_true(kb_json_number(steps, "release", -1) >= 0 && kb_json_number(steps, "passes", -1) >= 0 &&
+                kb_json_number(steps, "config", -1) >= 0);
     assert_true(kb_json_number(metrics, "dram_read_bytes", 0) == 1000);
     double both = kb_json_number(metrics, "dram_read_bytes", 0) + kb_json_number(metrics, "dram_write_bytes", 0);
     assert_true(kb_json_number(metrics, "dram_bytes", 0) == both && both > 1000);
