@@ -227,6 +227,14 @@ char *kb_path_relative(const char *dir, const char *path)
     return kb_strdup(path);
 }
 
+char *kb_state_dir(void)
+{
+    const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    return xdg && xdg[0] == '/'     ? kb_path_join(xdg, "kbench")
+           : home && home[0] == '/' ? kb_path_join(home, ".local/state/kbench")
+                                    : NULL;
+}
+
 char *kb_cache_dir(void)
 {
     const char *own = getenv("KB_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

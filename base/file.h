@@ -28,6 +28,8 @@ char *kb_path_clean(const char *path);
 // path relative to dir when inside it, else path itself; both cleaned and absolute; owned.
 char *kb_path_relative(const char *dir, const char *path);
 
+// $XDG_STATE_HOME/kbench, else ~/.local/state/kbench; not created; owned. NULL without either.
+char *kb_state_dir(void);
 // $KB_CACHE, else $XDG_CACHE_HOME/kbench, else ~/.cache/kbench; created; owned. NULL if none can be made.
 char *kb_cache_dir(void);
 

@@ -109,14 +109,19 @@ static bool has_ended(pid_t pid)
 // Reads until the program has ended and the pipes hold nothing more. Both count: a program may close its pipes and go
 // on, and one that it left behind may keep them open for ever. The end of the pipes is nearly always its end too, so
 // looking now and then is enough.
-static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t limit, struct kb_capture *r)
+static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t limit, bool (*stop)(void *context),
+                    void *context, struct kb_capture *r)
 {
     int64_t end = kb_now_us() + (int64_t)timeout_ms * 1000;
     while (!r->cut) {
         bool ended = has_ended(pid), is_open = streams[0].fd >= 0 || streams[1].fd >= 0;
-        int64_t left = (end - kb_now_us() + 999) / 1000, slice = ended ? 0 : is_open ? 50 : 1;
+        int64_t left = (end - kb_now_us() + 999) / 1000, slice = ended ? 0 : !is_open ? 1 : stop ? 5 : 50;
         if (left <= 0) {
             r->timed_out = !ended;
+            break;
+        }
+        if (stop && !ended && stop(context)) {
+            r->stopped = true;
             break;
         }
         struct pollfd polls[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
@@ -127,7 +132,7 @@ static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t 
             if (ready > 0 && polls[i].revents)
                 drain(&streams[i], limit, &r->cut);
     }
-    if (r->timed_out || r->cut)
+    if (r->timed_out || r->cut || r->stopped)
         kill(-pid, SIGKILL);
     for (int i = 0; i < 2; i++)
         if (streams[i].fd >= 0)
@@ -136,6 +141,12 @@ static void collect(pid_t pid, struct stream streams[2], int timeout_ms, size_t 
 
 int kb_capture(char *const argv[], const char *dir, int timeout_ms, size_t limit, struct kb_capture *r,
                struct kb_error *e)
+{
+    return kb_capture_while(argv, dir, timeout_ms, limit, NULL, NULL, r, e);
+}
+
+int kb_capture_while(char *const argv[], const char *dir, int timeout_ms, size_t limit, bool (*stop)(void *context),
+                     void *context, struct kb_capture *r, struct kb_error *e)
 {
     *r = (struct kb_capture){0};
     int out[2], err[2];
@@ -152,7 +163,7 @@ int kb_capture(char *const argv[], const char *dir, int timeout_ms, size_t limit
         close(out[0]), close(err[0]);
         return -1;
     }
-    collect(pid, streams, timeout_ms, limit, r);
+    collect(pid, streams, timeout_ms, limit, stop, context, r);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

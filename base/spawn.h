@@ -20,9 +20,13 @@ struct kb_capture {
     int signal;     // 0 if it exited
     bool timed_out; // what was read so far is in out
     bool cut;       // limit reached
+    bool stopped;   // kb_capture_while: it was asked to end
 };
 int kb_capture(char *const argv[], const char *dir, int timeout_ms, size_t limit, struct kb_capture *result,
                struct kb_error *e);
+// The same, but asks `stop` every few milliseconds, and ends the program where that says true.
+int kb_capture_while(char *const argv[], const char *dir, int timeout_ms, size_t limit, bool (*stop)(void *context),
+                     void *context, struct kb_capture *result, struct kb_error *e);
 void kb_capture_free(struct kb_capture *result);
 
 // Finds an executable on PATH; owned by the caller, NULL if none.

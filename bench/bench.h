@@ -88,11 +88,13 @@ struct kb_variant {
 };
 
 enum kb_reference_kind { KB_REFERENCE_NONE, KB_REFERENCE_KERNEL, KB_REFERENCE_FILE, KB_REFERENCE_COMMAND };
+enum { KB_REFERENCE_TIMEOUT_S = 60 };
 struct kb_reference {
     enum kb_reference_kind kind;
     struct kb_variant program; // KERNEL: source and launches; name "reference"
     char *file;                // FILE: .npy of the only output
     char **command;            // COMMAND: argv, NULL-terminated
+    int timeout_s;             // COMMAND: for one case
 };
 
 // Bounds that decide; NAN where none was given. AUTO: derived from type, length and scale (verify/tolerance.h).

@@ -284,6 +284,10 @@ static int read_reference(const struct kb_document *doc, const cJSON *item, stru
     if (!!source + !!npy + !!command != 1)
         return kb_document_fail(doc, item, NULL, "the reference needs one of \"source\", \"npy\" and \"command\"%s",
                                 source || npy || command ? ", not several" : "");
+    const cJSON *timeout = kb_json_get(item, "timeout_s");
+    if (timeout && (!command || timeout->valuedouble < 1 || timeout->valuedouble > 3600))
+        return kb_document_fail(doc, timeout, NULL, "is for a command, from 1 to 3600 seconds");
+    r->timeout_s = timeout ? (int)timeout->valuedouble : KB_REFERENCE_TIMEOUT_S;
     if (source) {
         r->kind = KB_REFERENCE_KERNEL;
     } else if (npy) {

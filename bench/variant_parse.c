@@ -21,9 +21,9 @@ static const struct kb_key variant_keys[] = {
     {"template_values", KB_JSON_OBJECT},
 };
 static const struct kb_key reference_keys[] = {
-    {"source", KB_JSON_TEXT}, {"kernel", KB_JSON_TEXT},    {"launch", KB_JSON_OBJECT}, {"launches", KB_JSON_ARRAY},
-    {"args", KB_JSON_ARRAY},  {"defines", KB_JSON_OBJECT}, {"options", KB_JSON_ARRAY}, {"compiler", KB_JSON_TEXT},
-    {"npy", KB_JSON_TEXT},    {"command", KB_JSON_ARRAY},
+    {"source", KB_JSON_TEXT}, {"kernel", KB_JSON_TEXT},    {"launch", KB_JSON_OBJECT},     {"launches", KB_JSON_ARRAY},
+    {"args", KB_JSON_ARRAY},  {"defines", KB_JSON_OBJECT}, {"options", KB_JSON_ARRAY},     {"compiler", KB_JSON_TEXT},
+    {"npy", KB_JSON_TEXT},    {"command", KB_JSON_ARRAY},  {"timeout_s", KB_JSON_INTEGER},
 };
 static const struct kb_key step_keys[] = {
     {"kernel", KB_JSON_TEXT | KB_JSON_REQUIRED},

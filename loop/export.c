@@ -2,6 +2,7 @@
 // makes a failure happen again came with its `case` event, so that any run worker can write it: the one that the kernel
 // took with it need not be there any more, and the kernel is not run again.
 #include "base/file.h"
+#include "bench/permission.h"
 #include "loop/parts.h"
 
 #include <ctype.h>
@@ -214,21 +215,11 @@ void kb_export_end(struct kb_session *s, const char *reason)
 
 // Writing
 
-// As a word of a shell's line.
 static void add_word(struct kb_text *out, const char *word)
 {
-    bool plain = *word != 0;
-    for (const char *p = word; *p; p++)
-        plain = plain && (isalnum((unsigned char)*p) || strchr("_-./+=:,@%", *p) || (unsigned char)*p > 0x7f);
-    kb_text_add(out, " ");
-    if (plain) {
-        kb_text_add(out, word);
-        return;
-    }
-    kb_text_add(out, "'");
-    for (const char *p = word; *p; p++)
-        kb_text_addf(out, *p == '\'' ? "'\\%c'" : "%c", *p);
-    kb_text_add(out, "'");
+    char *quoted = kb_command_line((char *const[]){(char *)word, NULL});
+    kb_text_addf(out, " %s", quoted);
+    free(quoted);
 }
 
 // How it is compiled and run, whatever folder the shell is in; path NULL: for a comment in the file itself. Owned.

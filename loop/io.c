@@ -421,3 +421,16 @@ int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool 
                (struct kb_io_job){
                    .task = KB_TASK_CREATE, .path = kb_strdup(path), .text = kb_strdup(text), .numbered = numbered});
 }
+
+int64_t kb_io_allow(struct kb_io *io, const char *dir, char *const *command, const char *hash)
+{
+    int count = 0;
+    while (command[count])
+        count++;
+    return ask(io, KB_LANE_WRITE,
+               (struct kb_io_job){.task = KB_TASK_ALLOW,
+                                  .path = kb_strdup(dir),
+                                  .text = kb_strdup(hash),
+                                  .names = copy_names((const char *const *)command, count),
+                                  .name_count = count});
+}

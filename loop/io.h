@@ -31,6 +31,7 @@ enum kb_io_kind {
     KB_IO_READ,    // kb_io_read: data, size
     KB_IO_WRITTEN, // kb_io_errors; kb_io_session_line only answers where it failed
     KB_IO_CREATED, // kb_io_create: data, the path that was written
+    KB_IO_ALLOWED, // kb_io_allow
 };
 struct kb_io_blob {
     char *name, *data;
@@ -81,6 +82,9 @@ int64_t kb_io_errors(struct kb_io *io, const char *text); // of kb_history_error
 // A new file; its folder is made if need be. One of that name is never overwritten: with the same text it will do,
 // with another text this fails, or, if numbered, the next free of NAME-2.cu, NAME-3.cu is taken.
 int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool numbered);
+
+// Remembers that this command may run (bench/permission.h), if it still is what was looked at: the content's hash.
+int64_t kb_io_allow(struct kb_io *io, const char *dir, char *const *command, const char *hash);
 
 // For tests of a stuck disk: while the file that the environment variable KB_TEST_IO_STALL names exists, the writing
 // thread waits before each request. Read at kb_io_start.

@@ -17,6 +17,7 @@ enum kb_io_task {
     KB_TASK_SESSION_LINE,
     KB_TASK_ERRORS,
     KB_TASK_CREATE,
+    KB_TASK_ALLOW,
 };
 struct kb_io_job { // owns all it points to
     enum kb_io_task task;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "bench/permission.h"
 #include "loop/io_parts.h"
 
 #include <errno.h>
@@ -95,11 +96,26 @@ static void create_file(const struct kb_io_job *job, struct kb_io_message *m)
     free(dir);
 }
 
+static void allow(const struct kb_io_job *job, struct kb_io_message *m)
+{
+    struct kb_permission p;
+    char **command = kb_alloc(((size_t)job->name_count + 1) * sizeof *command);
+    for (int i = 0; i < job->name_count; i++)
+        command[i] = job->names[i];
+    m->kind = KB_IO_ALLOWED;
+    m->failed = kb_permission_read(job->path, command, &p, &m->error) != 0;
+    if (!m->failed && strcmp(p.hash.hex, job->text))
+        m->failed = kb_fail(&m->error, job->path, "look at it again", "it has changed since it was shown") != 0;
+    m->failed = m->failed || kb_permission_give(&p, &m->error);
+    kb_permission_free(&p);
+    free(command);
+}
+
 static void write_job(struct writer *w, struct kb_io_job *job, struct kb_io_message *m)
 {
     m->kind = job->task == KB_TASK_CLAIM ? KB_IO_CLAIMED : job->task == KB_TASK_UPDATE ? KB_IO_UPDATED : KB_IO_WRITTEN;
-    if (job->task == KB_TASK_CREATE) {
-        create_file(job, m);
+    if (job->task == KB_TASK_CREATE || job->task == KB_TASK_ALLOW) {
+        (job->task == KB_TASK_CREATE ? create_file : allow)(job, m);
         return;
     }
     m->failed = open_history(w, &m->error) != 0;

@@ -90,6 +90,7 @@ void kb_model_free(struct kb_model *m)
         free_variant(&m->variants[i], m->case_count);
     free(m->variants);
     cJSON_Delete(m->session);
+    cJSON_Delete(m->permission);
     cJSON_Delete(m->device);
     cJSON_Delete(m->roofs);
     cJSON_Delete(m->watch);
@@ -426,6 +427,8 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
         keep(&m->roofs, event);
     } else if (!strcmp(type, "watch")) {
         keep(&m->watch, event);
+    } else if (!strcmp(type, "permission")) {
+        keep(&m->permission, kb_json_bool(event, "needed", false) ? event : NULL);
     } else if (!strcmp(type, "pin")) {
         set_text(&m->pin_variant, kb_json_text(event, "variant", NULL));
         m->pin_version = (int)kb_json_int(event, "version", 0);

@@ -63,6 +63,7 @@ struct kb_model {
     char *pin_variant; // baseline; NULL: none
     int pin_version;
     cJSON *device, *roofs, *watch;
+    cJSON *permission; // the event while it is asked for, else NULL
     cJSON *libs[KB_WORKER_ROLES];
     struct {
         char *state, *reason;

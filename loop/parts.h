@@ -240,6 +240,7 @@ struct kb_session {
     int compile_failures; // in a row, without a hello
     struct kb_run_worker run;
     struct kb_export export;
+    cJSON *permission; // the last `permission` event while it is asked for; NULL: nothing is
     struct kb_profile_worker profile;
     struct kb_disasm_worker disasm;
     struct kb_reading *readings; // in flight, oldest first
@@ -421,6 +422,10 @@ void kb_listing_made(struct kb_session *, struct kb_build *); // its sass rung e
 void kb_listing_free(struct kb_session *);
 void kb_emit_transient(struct kb_session *, cJSON *event); // not for the session file; takes event
 
+// allow.c: a bench that runs a command asks first
+void kb_permission_asked(struct kb_session *, const cJSON *head); // the worker's frame; NULL: it is prepared anew
+void kb_permission_written(struct kb_session *, bool failed, const struct kb_error *);
+
 // export.c: a failing case as a .cu
 bool kb_export_due(const struct kb_session *);                  // a run worker is to be asked
 cJSON *kb_export_fields(struct kb_session *, cJSON *head);      // of the request; takes and returns head
@@ -442,6 +447,7 @@ void kb_records_claim(struct kb_session *, struct kb_build *);
 void kb_records_update(struct kb_session *, struct kb_build *);                 // what is known of it now
 int64_t kb_records_load(struct kb_session *, const char *variant, int version); // 0: there is no history
 void kb_records_stream(struct kb_session *, const char *line);
+void kb_records_allow(struct kb_session *, char *const *command, const char *hash);
 void kb_records_create(struct kb_session *, const char *path, const char *text, bool numbered);
 void kb_records_errors(struct kb_session *); // errors.txt of all variants
 bool kb_records_pending(const struct kb_session *);

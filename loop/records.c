@@ -192,6 +192,11 @@ void kb_records_update(struct kb_session *s, struct kb_build *b)
     ask(s, kb_io_update(s->io, b->name, b->version, results_of(s, b), objects, n), NULL);
 }
 
+void kb_records_allow(struct kb_session *s, char *const *command, const char *hash)
+{
+    kb_io_allow(s->io, s->bench_dir, command, hash);
+}
+
 void kb_records_create(struct kb_session *s, const char *path, const char *text, bool numbered)
 {
     kb_io_create(s->io, path, text, numbered);
@@ -298,6 +303,10 @@ static void take_message(struct kb_session *s, struct kb_io_message *m)
     }
     if (m->kind == KB_IO_FOUND && listing_loaded(s, m))
         return;
+    if (m->kind == KB_IO_ALLOWED) {
+        kb_permission_written(s, m->failed, &m->error);
+        return;
+    }
     if (m->kind == KB_IO_CREATED) {
         kb_export_written(s, m->failed ? NULL : m->data, &m->error);
         return;

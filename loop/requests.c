@@ -81,6 +81,8 @@ cJSON *kb_prepare_fields(struct kb_session *s, cJSON *head, int sets, bool refer
                                                                      : cJSON_CreateNull());
     kb_json_set(head, "builtin", program_of(s, KB_PROGRAM_BUILTIN, blob));
     kb_json_set(head, "files", data_files(s, blob));
+    if (reference && s->bench->reference.kind == KB_REFERENCE_COMMAND)
+        kb_json_set_text(head, "dir", s->bench_dir); // where the command runs: the worker is on this machine
     return head;
 }
 
@@ -92,6 +94,7 @@ static void send_prepare(struct kb_session *s)
     kb_peer_send(s->run.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     s->run.preparing = s->bench_generation;
+    kb_permission_asked(s, NULL);
 }
 
 void kb_check_fields(cJSON *head, struct kb_build *b, struct kb_text *blob)

@@ -338,6 +338,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         return;
     } else if (!strcmp(type, "done")) {
         done_frame(s, frame->head);
+    } else if (!strcmp(type, "permission")) {
+        kb_permission_asked(s, frame->head);
     } else if (!strcmp(type, "exported")) {
         kb_export_text(s, frame->blob);
     } else if (!strcmp(type, "rung")) {

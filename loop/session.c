@@ -271,6 +271,7 @@ void kb_session_free(struct kb_session *s)
     kb_records_free(s);
     kb_listing_free(s);
     kb_export_free(s);
+    cJSON_Delete(s->permission);
     kb_sources_free(s);
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
@@ -462,6 +463,9 @@ void kb_session_command(struct kb_session *s, enum kb_command command, const cha
         break;
     case KB_COMMAND_RETRY:
         retry(s);
+        break;
+    case KB_COMMAND_ALLOW:
+        kb_session_allow(s);
         break;
     case KB_COMMAND_EXPORT:
         export(s, arg);

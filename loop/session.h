@@ -46,11 +46,15 @@ enum kb_command {
     KB_COMMAND_CANCEL,  // ends what is in flight
     KB_COMMAND_RESTART, // replaces all workers
     KB_COMMAND_RETRY,   // asks again for sections, counters and sass where they were refused
+    KB_COMMAND_ALLOW,   // kb_session_allow
     KB_COMMAND_EXPORT,  // arg: "variant@case", the case's index: kb_session_export without a file
 };
 void kb_session_command(struct kb_session *, enum kb_command, const char *arg);
 // Where errors.txt and the sources lie, for opening an editor; absolute, owned by the session.
 const char *kb_session_bench_dir(const struct kb_session *);
+
+// What the last event `permission` {needed: true} asked for may run: the reference's command, as it was then.
+void kb_session_allow(struct kb_session *);
 
 // Writes a case that the newest version of a variant failed as a .cu with a main() (docs/verify.md). case_index -1: the
 // first that failed. file: NULL is a new one under .kbench/failing; one that is there is never overwritten. The answer

@@ -1,5 +1,6 @@
 // The bench and its files: what is watched, what a change of each means, and which content asks for a build.
 #include "base/file.h"
+#include "bench/permission.h"
 #include "loop/parts.h"
 
 #include <math.h>
@@ -112,6 +113,9 @@ static void watch_data(struct kb_session *s)
     const struct kb_bench *b = s->bench;
     if (b->reference.kind == KB_REFERENCE_FILE && b->reference.file)
         watch_file(s, b->reference.file, true)->data = true;
+    for (int i = 0; b->reference.kind == KB_REFERENCE_COMMAND && b->reference.command[i]; i++)
+        if (kb_permission_names_file(b->reference.command[i]))
+            watch_file(s, b->reference.command[i], true)->data = true;
     for (int i = 0; i < b->arg_count; i++)
         if (b->args[i].fill.kind == KB_FILL_FILE)
             watch_file(s, b->args[i].fill.file, true)->data = true;

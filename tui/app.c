@@ -45,6 +45,18 @@ static void look_anew(struct kb_app *a)
     a->sass.top = 0;
 }
 
+// A bench that wants to run a command says so once; later the key does. The question must not take keys that were meant
+// for something else, so it waits for what lies over the panes now.
+static void ask_permission(struct kb_app *a)
+{
+    const char *hash = kb_json_text(a->model->permission, "hash", "");
+    if (!a->model->permission || !a->driver.command || a->overlay || a->filtering || !strcmp(a->asked, hash))
+        return;
+    snprintf(a->asked, sizeof a->asked, "%s", hash);
+    a->overlay = KB_OVERLAY_ALLOW;
+    a->overlay_top = 0;
+}
+
 static void note_disk(struct kb_app *a, const char *status)
 {
     if (kb_starts(status, "a disk hangs"))
@@ -69,6 +81,9 @@ void kb_app_follow(struct kb_app *a)
         a->started_ms = newest->started_ms;
         look_anew(a);
     }
+    ask_permission(a);
+    if (a->overlay == KB_OVERLAY_ALLOW && !m->permission)
+        a->overlay = KB_OVERLAY_NONE;
     if (!m->status_text) { // also: a replay went back before it
         free(a->status);
         a->status = NULL;
@@ -249,6 +264,11 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
         return KB_DID_DRAW;
     case KB_ACT_EXPORT:
         return export_case(a);
+    case KB_ACT_ALLOW:
+        if (a->model->permission && a->driver.command)
+            return open_overlay(a, KB_OVERLAY_ALLOW);
+        snprintf(a->note, sizeof a->note, "nothing waits to be allowed");
+        return KB_DID_DRAW;
     case KB_ACT_PIN:
         return pin(a);
     case KB_ACT_UNPIN:

@@ -20,7 +20,14 @@ enum {
     KB_DID_EDIT = 32,
     KB_DID_THEME = 64,
 };
-enum kb_overlay { KB_OVERLAY_NONE, KB_OVERLAY_HELP, KB_OVERLAY_CASES, KB_OVERLAY_QUIT, KB_OVERLAY_RESTART };
+enum kb_overlay {
+    KB_OVERLAY_NONE,
+    KB_OVERLAY_HELP,
+    KB_OVERLAY_CASES,
+    KB_OVERLAY_QUIT,
+    KB_OVERLAY_RESTART,
+    KB_OVERLAY_ALLOW
+};
 
 // What the screen asks of whoever feeds it: the session, a replay, or nobody (NULL functions).
 struct kb_driver {
@@ -46,6 +53,7 @@ struct kb_app {
     bool zoom;
     enum kb_overlay overlay;
     int overlay_top, overlay_cursor;
+    char asked[33];      // hash of the permission that was asked for last
     int variant;         // index of the one shown
     int version;         // number of the one shown, 0: the newest
     int case_index;      // chosen by hand, -1: the headline, or the first one that is wrong

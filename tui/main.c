@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bench/bench.h"
 #include "loop/dump.h"
+#include "tui/allow.h"
 #include "tui/doctor.h"
 #include "tui/export.h"
 #include "tui/once.h"
@@ -66,6 +67,15 @@ static int run_dump(const struct kb_options *o)
     return status ? KB_EXIT_USAGE : KB_EXIT_PASS;
 }
 
+static int run_allow(const struct kb_options *o)
+{
+    struct kb_error error = {0};
+    int code = kb_run_allow(o->bench, &error);
+    if (code == KB_EXIT_USAGE)
+        complain(&error);
+    return code;
+}
+
 static int run(const struct kb_options *o)
 {
     switch (o->mode) {
@@ -79,6 +89,8 @@ static int run(const struct kb_options *o)
         return kb_run_doctor_report(o);
     case KB_MODE_DUMP:
         return run_dump(o);
+    case KB_MODE_ALLOW:
+        return run_allow(o);
     case KB_MODE_EXPORT:
         return kb_run_export_case(o);
     case KB_MODE_REPLAY:

@@ -18,6 +18,7 @@ static const char help[] =
     "  kbench-tui new NAME [--like BENCH]    start a bench of your own\n"
     "  kbench-tui doctor                     what is installed, what is missing, and the remedy\n"
     "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
+    "  kbench-tui allow BENCH                show the command that the bench runs as its reference, and allow it\n"
     "  kbench-tui export BENCH VARIANT [FILE.cu]   a case that it fails, as a .cu with main(), for a debugger\n"
     "\n"
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
@@ -299,6 +300,8 @@ static int word(struct kb_options *o, const char *arg, int *words, struct kb_err
         return set_mode(o, KB_MODE_NEW, "new", e);
     if (place == 0 && !strcmp(arg, "dump"))
         return set_mode(o, KB_MODE_DUMP, "dump", e);
+    if (place == 0 && !strcmp(arg, "allow"))
+        return set_mode(o, KB_MODE_ALLOW, "allow", e);
     if (place == 0 && !strcmp(arg, "export"))
         return set_mode(o, KB_MODE_EXPORT, "export", e);
     if (o->mode == KB_MODE_NEW && !o->new_name) {
@@ -326,6 +329,8 @@ static int finish(struct kb_options *o, struct kb_error *e)
         return kb_fail(e, "new", "kbench-tui new NAME", "the name of the new bench is missing");
     if (o->mode == KB_MODE_DUMP && !o->dump_dir)
         return kb_fail(e, "dump", "kbench-tui dump BENCH [VARIANT[@N]] DIR", "the folder to write to is missing");
+    if (o->mode == KB_MODE_ALLOW && !o->bench)
+        return kb_fail(e, "allow", "kbench-tui allow BENCH", "the bench is missing");
     if (o->mode == KB_MODE_EXPORT && !o->variant)
         return kb_fail(e, "export", "kbench-tui export BENCH VARIANT [FILE.cu]", "the variant is missing");
     if (o->failing_case && o->mode != KB_MODE_EXPORT)

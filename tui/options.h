@@ -17,6 +17,7 @@ enum kb_mode {
     KB_MODE_NEW,      // new NAME
     KB_MODE_DOCTOR,   // doctor
     KB_MODE_DUMP,     // dump BENCH [VARIANT[@N]] DIR
+    KB_MODE_ALLOW,    // allow BENCH
     KB_MODE_EXPORT,   // export BENCH VARIANT [FILE.cu]: a failing case
     KB_MODE_HELP,
     KB_MODE_VERSION,

@@ -64,6 +64,26 @@ static void case_lines(const struct kb_app *a, struct kb_lines *out)
         kb_span(kb_lines_add(out), KB_STYLE_DIM, "the bench has no cases yet");
 }
 
+static void allow_lines(const struct kb_app *a, struct kb_lines *out)
+{
+    const cJSON *p = a->model->permission, *file;
+    kb_span(kb_lines_add(out), KB_STYLE_TEXT,
+            "The reference of this bench is a command. It runs as you, without a fence:");
+    kb_lines_add(out);
+    kb_spanf(kb_lines_add(out), KB_STYLE_STRONG, "  %s", kb_json_text(p, "line", "?"));
+    kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  in %s", kb_json_text(p, "dir", "?"));
+    cJSON_ArrayForEach(file, kb_json_get(p, "files"))
+        kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  with %s, %s bytes", kb_json_text(file, "name", "?"),
+                 kb_show_count(kb_json_number(file, "bytes", 0)).s);
+    double more = kb_json_number(p, "file_count", 0) - cJSON_GetArraySize(kb_json_get(p, "files"));
+    if (more > 0)
+        kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  and %s files more", kb_show_count(more).s);
+    kb_lines_add(out);
+    kb_span(kb_lines_add(out), KB_STYLE_TEXT,
+            "Allowed is this content only: when a file changes, you are asked again.");
+    kb_span(kb_lines_add(out), KB_STYLE_TEXT, "y: allow it, any other key: not now (A asks again)");
+}
+
 static const char *overlay_title(const struct kb_app *a)
 {
     static const char *const titles[] = {
@@ -71,6 +91,7 @@ static const char *overlay_title(const struct kb_app *a)
         [KB_OVERLAY_CASES] = "Case",
         [KB_OVERLAY_QUIT] = "Quit?",
         [KB_OVERLAY_RESTART] = "Restart all workers?",
+        [KB_OVERLAY_ALLOW] = "Run a command of this bench?",
     };
     return titles[a->overlay];
 }
@@ -81,6 +102,8 @@ static void overlay_lines(const struct kb_app *a, struct kb_lines *out)
         help_lines(a, out);
     else if (a->overlay == KB_OVERLAY_CASES)
         case_lines(a, out);
+    else if (a->overlay == KB_OVERLAY_ALLOW)
+        allow_lines(a, out);
     else if (a->overlay == KB_OVERLAY_QUIT)
         kb_span(kb_lines_add(out), KB_STYLE_TEXT, "A build may be running. y: quit, any other key: stay");
     else
@@ -175,8 +198,9 @@ unsigned kb_app_overlay_key(struct kb_app *a, int key)
     if (a->overlay == KB_OVERLAY_HELP || a->overlay == KB_OVERLAY_CASES)
         return list_key(a, key);
     bool yes = key == 'y' || key == 'Y', quit = a->overlay == KB_OVERLAY_QUIT;
+    int command = a->overlay == KB_OVERLAY_ALLOW ? KB_COMMAND_ALLOW : KB_COMMAND_RESTART;
     a->overlay = KB_OVERLAY_NONE;
     if (yes && !quit && a->driver.command)
-        a->driver.command(a->driver.context, KB_COMMAND_RESTART, NULL);
+        a->driver.command(a->driver.context, command, NULL);
     return yes && quit ? KB_DID_QUIT : KB_DID_DRAW;
 }

@@ -21,6 +21,7 @@ static const struct {
     [KB_OUTCOME_WRONG] = {"WRONG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_UNVERIFIED] = {"UNVERIFIED", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
     [KB_OUTCOME_RIGHT] = {"RIGHT", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
     [KB_OUTCOME_TIMED] = {"TIMED", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
     [KB_OUTCOME_FASTER] = {"FASTER", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
@@ -128,7 +129,10 @@ enum kb_outcome kb_outcome_of(const struct kb_subject *s)
         return compared(v->cases[s->case_index].versus);
     if (v->status == KB_STATUS_RUNNING)
         return KB_OUTCOME_RUNNING;
-    return v->rungs[KB_RUNG_VERIFY].status == KB_STATUS_PASS ? KB_OUTCOME_RIGHT : KB_OUTCOME_FAILED;
+    enum kb_status verified = v->rungs[KB_RUNG_VERIFY].status;
+    return verified == KB_STATUS_PASS ? KB_OUTCOME_RIGHT
+           : verified == KB_STATUS_NA ? KB_OUTCOME_UNVERIFIED
+                                      : KB_OUTCOME_FAILED;
 }
 
 const struct kb_model_version *kb_last_good(const struct kb_model *m, int variant)

@@ -15,8 +15,9 @@ enum kb_outcome {
     KB_OUTCOME_WRONG,
     KB_OUTCOME_FAILED, // any other rung
     KB_OUTCOME_IMPOSSIBLE,
-    KB_OUTCOME_RIGHT, // right, and no time: on a CPU
-    KB_OUTCOME_TIMED, // right and timed, nothing to compare with
+    KB_OUTCOME_UNVERIFIED, // nothing failed, nothing was compared, no time
+    KB_OUTCOME_RIGHT,      // right, and no time: on a CPU
+    KB_OUTCOME_TIMED,      // right and timed, nothing to compare with
     KB_OUTCOME_FASTER,
     KB_OUTCOME_SLOWER,
     KB_OUTCOME_SAME,

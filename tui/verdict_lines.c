@@ -205,7 +205,11 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
 {
     const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
     double us = kb_speed_us(s->model, s->version, s->case_index);
-    if (o == KB_OUTCOME_RIGHT) {
+    if (o == KB_OUTCOME_UNVERIFIED) {
+        const char *why = s->version->rungs[KB_RUNG_VERIFY].reason;
+        kb_spanf(l, KB_STYLE_TEXT, "   nothing to compare with: %s", why ? why : "not verified");
+        add_counts(l, s);
+    } else if (o == KB_OUTCOME_RIGHT) {
         const struct kb_rung_state *time = &s->version->rungs[KB_RUNG_TIME];
         kb_spanf(l, KB_STYLE_DIM, "   no time: %s", time->reason ? time->reason : "not timed");
         add_counts(l, s);

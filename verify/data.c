@@ -117,7 +117,8 @@ static int load_reference(struct kb_data *d, const struct kb_data_request *r, st
         d->has_reference = true;
         return 0;
     case KB_REFERENCE_COMMAND:
-        d->no_reference = "the reference is a command, whose result is not here";
+        d->no_reference = "the reference is a command that nobody has allowed yet: kbench-tui allow BENCH";
+        d->has_reference = r->command.dir != NULL;
         return 0;
     default:
         d->no_reference = "the bench has no reference";
@@ -134,6 +135,7 @@ int kb_data_open(struct kb_device *device, const struct kb_data_request *r, stru
                           .on_cpu = device->info.kind == KB_DEVICE_CPU,
                           .seed = r->seed,
                           .want_sets = sets,
+                          .command = r->command,
                           .files = r->files,
                           .file_count = r->file_count};
     bool loops = d->on_cpu || !r->builtin;
@@ -278,7 +280,7 @@ static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, 
 // A failure of a case by its own fault (no memory, a bad reference) makes the case unusable; the device lives on.
 static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
-    if (!kb_device_is_lost(d->device)) {
+    if (!kb_device_is_lost(d->device) && !d->command.stopped) {
         c->usable = false;
         c->no_memory = c->no_memory || d->device->fault.kind == KB_FAULT_MEMORY;
         c->why = *e;

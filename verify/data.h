@@ -49,6 +49,13 @@ struct kb_case_data {
     bool no_memory;      // why it is not
     struct kb_error why; // if not usable
 };
+struct kb_command {              // how a reference that is a command is run (verify/command.h)
+    const char *dir;             // the bench's folder; NULL: it may not run
+    bool (*stop)(void *context); // asked while it runs; true ends it. NULL: never
+    void (*say)(void *context, const char *text, size_t size); // what it printed; NULL: to nobody
+    void *context;
+    bool stopped; // the last one was ended by `stop`
+};
 struct kb_data {
     struct kb_device *device;
     struct kb_bench *bench; // owned
@@ -60,6 +67,7 @@ struct kb_data {
     struct kb_program reference;
     bool has_reference;
     const char *no_reference; // why not: static text
+    struct kb_command command;
     const struct kb_data_file *files;
     int file_count;
     struct kb_case_data *cases; // one a case of the bench
@@ -72,6 +80,7 @@ struct kb_data_request {
     const struct kb_image *builtin;   // NULL where loops do
     const struct kb_image *reference; // NULL: none
     const cJSON *reference_compiled;
+    struct kb_command command;        // dir NULL: a reference that is a command is not there
     const struct kb_data_file *files; // must live as long as the data
     int file_count;
 };

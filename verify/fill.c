@@ -1,6 +1,7 @@
 #include "verify/fill.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "verify/command.h"
 #include "verify/npy.h"
 
 #include <math.h>
@@ -204,8 +205,10 @@ static int hash_results(struct kb_data *d, const struct kb_set *s, struct kb_err
 
 int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
-    bool kernel = d->bench->reference.kind == KB_REFERENCE_KERNEL;
-    int failed = kernel ? run_kernels(d, c, s, e) : load_results(d, c, s, e);
+    enum kb_reference_kind kind = d->bench->reference.kind;
+    int failed = kind == KB_REFERENCE_KERNEL    ? run_kernels(d, c, s, e)
+                 : kind == KB_REFERENCE_COMMAND ? kb_command_reference(d, c, s, e)
+                                                : load_results(d, c, s, e);
     return failed || find_scales(d, c, s, e) || hash_results(d, s, e) ? -1 : 0;
 }
 

@@ -198,3 +198,34 @@ int kb_npy_fits(const struct kb_npy *a, int ndim, const int64_t *shape, const ch
     kb_text_free(&text);
     return -1;
 }
+
+enum kb_dtype kb_npy_type(enum kb_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].dtype == dtype)
+            return dtype;
+    return KB_F32;
+}
+
+char *kb_npy_header(enum kb_dtype dtype, int ndim, const int64_t *shape, size_t *size)
+{
+    struct kb_text text = {0};
+    const char *code = "";
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        code = codes[i].dtype == dtype ? codes[i].code : code;
+    kb_text_addf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", code);
+    for (int i = 0; i < ndim; i++)
+        kb_text_addf(&text, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    kb_text_add(&text, ndim == 1 ? ",), }" : "), }");
+    while ((10 + text.size + 1) % 64) // the data begin at a multiple of 64
+        kb_text_add(&text, " ");
+    kb_text_add(&text, "\n");
+    struct kb_text out = {0};
+    unsigned char head[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)text.size, (unsigned char)(text.size >> 8)};
+    kb_text_bytes(&out, (const char *)head, sizeof head);
+    kb_text_bytes(&out, text.data, text.size);
+    kb_text_free(&text);
+    *size = out.size;
+    return kb_text_take(&out);
+}

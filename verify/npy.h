@@ -18,6 +18,11 @@ int kb_npy_parse(const void *bytes, size_t size, const char *name, struct kb_npy
 // All elements as `to` (rounded to nearest, integers limited to the range) or, for to = KB_F64, as doubles. out holds
 // elements * kb_dtype_bytes(to). 64-bit integers are only given as such: -1 for another type that would lose digits.
 int kb_npy_convert(const struct kb_npy *, enum kb_dtype to, void *out, const char *name, struct kb_error *);
+// The header of a file with such an array, version 1.0; owned. dtype: one that NumPy has (kb_npy_type). ndim 0: a
+// scalar.
+char *kb_npy_header(enum kb_dtype, int ndim, const int64_t *shape, size_t *size);
+enum kb_dtype
+    kb_npy_type(enum kb_dtype); // itself; F32 for those that NumPy does not have, which holds all their values
 // Shape and number of elements as wanted by an argument?
 int kb_npy_fits(const struct kb_npy *, int ndim, const int64_t *shape, const char *name, struct kb_error *);
 

@@ -18,7 +18,8 @@ static void say_which(struct kb_repeat *r)
 // New inputs under addresses that the version has seen, where the reference allows.
 static struct kb_set *next_set(struct kb_data *d, struct kb_case_data *c, int pair, bool *fresh, struct kb_error *e)
 {
-    double most_us = d->on_cpu ? 1e6 : 50e3;
+    bool command = d->bench->reference.kind == KB_REFERENCE_COMMAND; // starting a program is never quick
+    double most_us = command ? 0 : d->on_cpu ? 1e6 : 50e3;
     if (c->reference_us > most_us || !c->set_count)
         return kb_data_take(d, c, fresh, e);
     struct kb_set *s = &c->sets[pair % c->set_count];

@@ -115,7 +115,9 @@ static const struct {
 static void serve(struct run_worker *w, const struct kb_frame *f)
 {
     const char *type = kb_frame_type(f);
-    w->started_us = kb_now_us();
+    w->started_us = w->alive_us = kb_now_us();
+    w->frame = f;
+    w->idle = !strcmp(type, "idle");
     if (!strcmp(type, "quit"))
         w->quit = true;
     if (!strcmp(type, "quit") || !strcmp(type, "cancel")) // cancelled jobs have ended by now

@@ -38,8 +38,11 @@ struct run_worker {
     struct run_version versions[RUN_VERSIONS];
     int version_count;
     uint64_t uses;
-    int64_t started_us; // the request at hand
-    bool headline_only; // profile worker: prepares the headline case alone, and no timing
+    int64_t started_us;           // the request at hand
+    const struct kb_frame *frame; // the request at hand
+    bool idle;                    // which any other may end
+    int64_t alive_us;             // when a sign of life was sent last
+    bool headline_only;           // profile worker: prepares the headline case alone, and no timing
     bool quit;
     char cancel_reason[64];
 };

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "bench/permission.h"
 #include "profiles/timing.h"
 #include "verify/stress.h"
 #include "worker/run.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SLOW_AFTER_MS = 2000 };
+enum { SLOW_AFTER_MS = 2000, ALIVE_AFTER_MS = 5000 };
 
 // The next piece of a blob; NULL beyond its end.
 static const char *take(const struct kb_frame *f, size_t *at, double bytes)
@@ -65,6 +66,65 @@ static void forget_all(struct run_worker *w)
     w->files = NULL;
 }
 
+// While a command of the bench runs: a sign of life now and then, and whether something else is to be done.
+static bool command_stops(void *context)
+{
+    struct run_worker *w = context;
+    if (kb_now_us() - w->alive_us > ALIVE_AFTER_MS * 1000) {
+        kb_worker_send(kb_frame_head("alive", kb_frame_job(w->frame)), NULL, 0);
+        w->alive_us = kb_now_us();
+    }
+    return w->idle ? kb_worker_pending() : run_cancelled(w->frame);
+}
+
+static void command_says(void *context, const char *text, size_t size)
+{
+    const struct run_worker *w = context;
+    kb_worker_log(kb_frame_job(w->frame), "run", text, size);
+}
+
+// What would be run, for somebody to look at.
+static void ask_permission(const struct run_worker *w, const char *dir, const struct kb_bench *b,
+                           const struct kb_permission *p)
+{
+    cJSON *head = kb_frame_head("permission", kb_frame_job(w->frame)), *files = cJSON_CreateArray();
+    cJSON *command = cJSON_CreateArray();
+    for (int i = 0; b->reference.command[i]; i++)
+        cJSON_AddItemToArray(command, cJSON_CreateString(b->reference.command[i]));
+    for (int i = 0; i < p->file_count && i < 64; i++) {
+        cJSON *item = cJSON_CreateObject();
+        kb_worker_set_clean(item, "name", p->files[i].name, 300);
+        kb_json_set_number(item, "bytes", (double)p->files[i].size);
+        cJSON_AddItemToArray(files, item);
+    }
+    char *line = kb_command_line(b->reference.command);
+    kb_worker_set_clean(head, "line", line, 2000);
+    kb_json_set_text(head, "dir", dir);
+    kb_json_set_text(head, "hash", p->hash.hex);
+    kb_json_set(head, "command", command);
+    kb_json_set(head, "files", files);
+    kb_json_set_number(head, "file_count", p->file_count);
+    free(line);
+    kb_worker_send(head, NULL, 0);
+}
+
+// A reference that is a command runs here if it was allowed; else it is asked for.
+static int take_command(struct run_worker *w, struct kb_data_request *r, struct kb_error *e)
+{
+    const char *dir = kb_json_text(w->prepared.head, "dir", NULL);
+    struct kb_permission p;
+    if (r->bench->reference.kind != KB_REFERENCE_COMMAND || !dir)
+        return 0;
+    if (kb_permission_read(dir, r->bench->reference.command, &p, e))
+        return -1;
+    if (p.given)
+        r->command = (struct kb_command){dir, command_stops, command_says, w, false};
+    else
+        ask_permission(w, dir, r->bench, &p);
+    kb_permission_free(&p);
+    return 0;
+}
+
 static int open_data(struct run_worker *w, struct kb_error *e)
 {
     struct kb_frame *f = &w->prepared;
@@ -79,6 +139,10 @@ static int open_data(struct run_worker *w, struct kb_error *e)
         take_image(f, kb_json_get(f->head, "builtin"), &at, &w->builtin, e) || take_files(w, &at, &r, e) ||
         kb_bench_from_json(kb_json_get(f->head, "bench"), &r.bench, e)) {
         kb_image_free(&reference);
+        return -1;
+    }
+    if (take_command(w, &r, e)) {
+        kb_bench_free(r.bench);
         return -1;
     }
     if (has_reference) {

@@ -45,6 +45,25 @@ static void test_output_and_exit(void **state)
     kb_capture_free(&c);
 }
 
+static bool second_time(void *context)
+{
+    return ++*(int *)context > 2;
+}
+
+static void test_stopped(void **state)
+{
+    (void)state;
+    struct kb_capture c;
+    struct kb_error e;
+    int asked = 0;
+    char *argv[] = {"sh", "-c", "echo out; sleep 1000", NULL};
+    assert_int_equal(kb_capture_while(argv, NULL, LONG_MS, LIMIT, second_time, &asked, &c, &e), 0);
+    assert_true(c.stopped);
+    assert_false(c.timed_out || c.cut);
+    assert_int_equal(c.signal, SIGKILL);
+    kb_capture_free(&c);
+}
+
 static void test_folder(void **state)
 {
     (void)state;
@@ -185,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_output_and_exit),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_folder),
         cmocka_unit_test(test_time_out_kills_the_group),
         cmocka_unit_test(test_left_behind_process_is_not_waited_for),

@@ -8,9 +8,9 @@
 //   cubin = no (only PTX comes); sections, counters, sass = ok | na | refuse (na with a remedy) | crash | hang |
 //   wait | hold:PATH
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
-//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_EXCLUSIVE (set: one context at
-//   a time) KB_FAKE_HOLD (set: sampling is never taken ahead)
-//   KB_FAKE_LOG = a file that gets one line a request: "ROLE TYPE NAME-or-key"
+//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_PERMISSION = a hash
+//   KB_FAKE_EXCLUSIVE (set: one context at a time) KB_FAKE_HOLD (set: sampling is never taken ahead) KB_FAKE_LOG = a
+//   file that gets one line a request: "ROLE TYPE NAME-or-key"
 #include "base/json.h"
 #include "base/memory.h"
 #include "bench/frame.h"
@@ -375,6 +375,21 @@ static void exported(const struct kb_frame *f)
     free(text);
 }
 
+// KB_FAKE_PERMISSION = hash of what is to be allowed: asked for until it is written down.
+static void ask_permission(const struct kb_frame *f)
+{
+    const char *hash = getenv("KB_FAKE_PERMISSION"), *state = getenv("XDG_STATE_HOME");
+    char *path = kb_format("%s/kbench/allowed/%s", state ? state : "", hash ? hash : "");
+    if (hash && access(path, F_OK)) {
+        cJSON *head = kb_frame_head("permission", kb_frame_job(f));
+        kb_json_set_text(head, "hash", hash);
+        kb_json_set_text(head, "line", "sh ref.sh");
+        kb_json_set_text(head, "dir", kb_json_text(f->head, "dir", NULL));
+        send_frame(head, NULL, 0);
+    }
+    free(path);
+}
+
 static double microseconds(const char *key)
 {
     char *word = directive(text_of(key), "time");
@@ -469,6 +484,8 @@ static void run(const struct kb_frame *f)
     } else {
         if (!strcmp(type, "roofs"))
             send_frame(kb_frame_head("roofs", job), NULL, 0);
+        if (!strcmp(type, "prepare"))
+            ask_permission(f);
         if (!strcmp(type, "export"))
             exported(f);
         done(job, "pass", NULL, false);

@@ -147,6 +147,11 @@ static void test_states(void **state)
     rung(5, "time", "na", "the CPU's time says nothing about a GPU's");
     done(5, "pass");
     expect_verdict(KB_OUTCOME_RIGHT, "no time: the CPU's", " us");
+    build(6);
+    rung(6, "verify", "na", "the bench has no reference");
+    rung(6, "time", "na", "the CPU's time says nothing about a GPU's");
+    done(6, "pass");
+    expect_verdict(KB_OUTCOME_UNVERIFIED, "nothing to compare with: the bench has no reference", "FAILED");
     apply("{\"type\":\"file\",\"variant\":\"one\",\"state\":\"missing\",\"reason\":\"no such file\"}");
     expect_verdict(KB_OUTCOME_MISSING, "one.cu is missing: no such file", NULL);
 }
@@ -273,6 +278,21 @@ static void test_roofline(void **state)
         }
 }
 
+static char *screen_text(int columns, int rows)
+{
+    struct kb_grid grid;
+    struct kb_text text = {0};
+    kb_grid_init(&grid, columns, rows, true);
+    kb_app_draw(&app, &grid);
+    for (int y = 0; y < rows; y++) {
+        char *row = kb_grid_row(&grid, y);
+        kb_text_addf(&text, "%s\n", row);
+        free(row);
+    }
+    kb_grid_free(&grid);
+    return kb_text_take(&text);
+}
+
 static unsigned press(int key)
 {
     return kb_app_key(&app, key, false);
@@ -344,6 +364,39 @@ static void test_export(void **state)
     app.driver.command = NULL;
     press('E');
     assert_non_null(strstr(app.note, "kbench-tui export BENCH one --seed"));
+}
+
+static void test_permission(void **state)
+{
+    (void)state;
+    static const char asked[] =
+        "{\"type\":\"permission\",\"needed\":true,\"line\":\"python3 r.py\",\"dir\":\"/b\",\"hash\":\"h1\","
+        "\"files\":[{\"name\":\"r.py\",\"bytes\":512}],\"file_count\":1}";
+    char expected[64], *shown;
+    apply(asked);
+    assert_int_equal(app.overlay, KB_OVERLAY_ALLOW);
+    shown = screen_text(100, 30);
+    assert_non_null(strstr(shown, "python3 r.py"));
+    assert_non_null(strstr(shown, "in /b"));
+    assert_non_null(strstr(shown, "with r.py, 512 bytes"));
+    free(shown);
+    press('n'); // not now: the question does not come back by itself
+    apply(asked);
+    assert_int_equal(app.overlay, KB_OVERLAY_NONE);
+    assert_string_equal(commands, "");
+    press('A');
+    assert_int_equal(app.overlay, KB_OVERLAY_ALLOW);
+    press('y');
+    snprintf(expected, sizeof expected, "%d:- ", KB_COMMAND_ALLOW);
+    assert_string_equal(commands, expected);
+    press('A');
+    apply("{\"type\":\"permission\",\"needed\":false}");
+    assert_int_equal(app.overlay, KB_OVERLAY_NONE);
+    press('A');
+    assert_non_null(strstr(app.note, "nothing waits"));
+    app.driver.command = NULL; // a replay shows what was, and asks nothing
+    apply("{\"type\":\"permission\",\"needed\":true,\"line\":\"x\",\"hash\":\"h2\"}");
+    assert_int_equal(app.overlay, KB_OVERLAY_NONE);
 }
 
 static void test_old_versions(void **state)
@@ -447,6 +500,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_roofline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_export, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_case_picker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log, set_up, tear_down),

@@ -171,10 +171,12 @@ static struct kb_bench *parse(const char *json, struct kb_error *e)
     return failed ? NULL : bench;
 }
 
+struct kb_command toy_command;
+
 int toy_setup(struct toy *t, const struct toy_entry *entries, const char *json)
 {
     *t = (struct toy){.device = toy_open(entries)};
-    struct kb_data_request r = {.bench = parse(json, &t->error), .seed = 7, .sets = 2};
+    struct kb_data_request r = {.bench = parse(json, &t->error), .seed = 7, .sets = 2, .command = toy_command};
     if (!r.bench)
         return -1;
     struct kb_source source = {0};

@@ -35,6 +35,30 @@ static int parse(const char *header, const void *data, size_t bytes, struct kb_n
     return status;
 }
 
+static void writes_what_it_reads(void **state)
+{
+    (void)state;
+    static const int64_t shape[KB_MAX_DIMS] = {2, 3, 1, 1, 1, 123456789};
+    static const enum kb_dtype types[] = {KB_F64, KB_F32, KB_F16, KB_I64, KB_I32, KB_I8, KB_U8};
+    for (int ndim = 0; ndim <= 3; ndim++)
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            size_t size, data = 6 * kb_dtype_bytes(types[i]);
+            char *head = kb_npy_header(types[i], ndim, shape, &size);
+            head = realloc(head, size + data);
+            memset(head + size, 0, data);
+            struct kb_npy a;
+            struct kb_error e;
+            assert_int_equal(size % 64, 0);
+            assert_int_equal(kb_npy_parse(head, size + data, "x.npy", &a, &e), 0);
+            assert_int_equal(a.dtype, types[i]);
+            assert_int_equal(kb_npy_fits(&a, ndim, shape, "x.npy", &e), 0);
+            free(head);
+            assert_int_equal(kb_npy_type(types[i]), types[i]);
+        }
+    assert_int_equal(kb_npy_type(KB_BF16), KB_F32);
+    assert_int_equal(kb_npy_type(KB_E4M3), KB_F32);
+}
+
 static void reads_what_numpy_writes(void **state)
 {
     (void)state;
@@ -162,6 +186,7 @@ static void mutations_stay_in_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(reads_what_numpy_writes),
         cmocka_unit_test(shapes_and_types),
         cmocka_unit_test(refusals),

@@ -1,0 +1,157 @@
+#include "bench/permission.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool kb_permission_names_file(const char *word)
+{
+    return *word && *word != '-' && *word != '/' && !strchr(word, '=') && strpbrk(word, "./");
+}
+
+char *kb_command_line(char *const *command)
+{
+    struct kb_text out = {0};
+    for (int i = 0; command[i]; i++) {
+        bool plain = *command[i] != 0;
+        for (const char *p = command[i]; *p; p++)
+            plain = plain && (isalnum((unsigned char)*p) || strchr("_-./+=:,@%", *p) || (unsigned char)*p > 0x7f);
+        kb_text_add(&out, i ? " " : "");
+        if (plain) {
+            kb_text_add(&out, command[i]);
+            continue;
+        }
+        kb_text_add(&out, "'");
+        for (const char *p = command[i]; *p; p++)
+            kb_text_addf(&out, *p == '\'' ? "'\\%c'" : "%c", *p);
+        kb_text_add(&out, "'");
+    }
+    return kb_text_take(&out);
+}
+
+static void add_name(struct kb_permission *p, const char *name)
+{
+    for (int i = 0; i < p->file_count; i++)
+        if (!strcmp(p->files[i].name, name))
+            return;
+    p->files = kb_realloc(p->files, sizeof *p->files * (size_t)(p->file_count + 1));
+    p->files[p->file_count++] = (struct kb_permission_file){.name = kb_strdup(name)};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct kb_permission_file *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int add_scripts(struct kb_permission *p, const char *dir, struct kb_error *e)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return kb_fail(e, dir, NULL, "cannot be read: %s", strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(d));)
+        if (entry->d_name[0] != '.' && (kb_ends(entry->d_name, ".py") || kb_ends(entry->d_name, ".sh")))
+            add_name(p, entry->d_name);
+    closedir(d);
+    return 0;
+}
+
+static int find_files(struct kb_permission *p, const char *dir, char *const *command, struct kb_error *e)
+{
+    for (int i = 0; command[i]; i++) {
+        char *path = kb_path_join(dir, command[i]);
+        if (kb_permission_names_file(command[i]) && kb_is_file(path))
+            add_name(p, command[i]);
+        free(path);
+    }
+    if (add_scripts(p, dir, e))
+        return -1;
+    if (p->file_count > KB_PERMISSION_FILES)
+        return kb_fail(e, dir, "put the bench into a folder of its own", "%d files are too many to be allowed at once",
+                       p->file_count);
+    if (p->file_count)
+        qsort(p->files, (size_t)p->file_count, sizeof *p->files, by_name);
+    return 0;
+}
+
+static void add_part(struct kb_text *out, const char *bytes, size_t size)
+{
+    kb_text_addf(out, "%zu:", size);
+    kb_text_bytes(out, bytes, size);
+    kb_text_add(out, "\n");
+}
+
+static char *record_path(const struct kb_permission *p, struct kb_error *e)
+{
+    char *state = kb_state_dir();
+    if (!state)
+        kb_fail(e, NULL, "set HOME or XDG_STATE_HOME", "there is no folder to remember permissions in");
+    char *path = state ? kb_format("%s/allowed/%s", state, p->hash.hex) : NULL;
+    free(state);
+    return path;
+}
+
+static bool is_given(const struct kb_permission *p)
+{
+    char *path = record_path(p, NULL), *data = NULL;
+    size_t size = 0;
+    bool same = path && kb_is_file(path) && !kb_file_read(path, p->content.size, &data, &size, NULL) &&
+                size == p->content.size && !memcmp(data, p->content.data, size);
+    free(data);
+    free(path);
+    return same;
+}
+
+int kb_permission_read(const char *dir, char *const *command, struct kb_permission *p, struct kb_error *e)
+{
+    *p = (struct kb_permission){0};
+    if (find_files(p, dir, command, e)) {
+        kb_permission_free(p);
+        return -1;
+    }
+    kb_text_add(&p->content, "kbench-tui allows, 1\n");
+    add_part(&p->content, dir, strlen(dir));
+    for (int i = 0; command[i]; i++)
+        add_part(&p->content, command[i], strlen(command[i]));
+    kb_text_add(&p->content, "files\n");
+    for (int i = 0; i < p->file_count; i++) {
+        char *path = kb_path_join(dir, p->files[i].name), *data = NULL;
+        int failed = kb_file_read(path, KB_PERMISSION_FILE_BYTES, &data, &p->files[i].size, e);
+        if (!failed) {
+            add_part(&p->content, p->files[i].name, strlen(p->files[i].name));
+            add_part(&p->content, data, p->files[i].size);
+            p->files[i].at = p->content.size - 1 - p->files[i].size;
+        }
+        free(data);
+        free(path);
+        if (failed) {
+            kb_permission_free(p);
+            return -1;
+        }
+    }
+    p->hash = kb_hash_of(p->content.data, p->content.size);
+    p->given = is_given(p);
+    return 0;
+}
+
+int kb_permission_give(const struct kb_permission *p, struct kb_error *e)
+{
+    char *path = record_path(p, e), *dir = path ? kb_path_dir(path) : NULL;
+    int failed = !path || kb_make_dirs(dir, e) || kb_file_replace(path, p->content.data, p->content.size, e);
+    free(dir);
+    free(path);
+    return failed ? -1 : 0;
+}
+
+void kb_permission_free(struct kb_permission *p)
+{
+    for (int i = 0; i < p->file_count; i++)
+        free(p->files[i].name);
+    free(p->files);
+    kb_text_free(&p->content);
+    *p = (struct kb_permission){0};
+}
