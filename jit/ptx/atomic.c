@@ -104,17 +104,58 @@ static uint64_t exchange(const struct ptx_op *o, char *at, uint32_t bytes, uint6
     EXCHANGE(uint16_t)
 }
 
+// False after a fault.
+static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint32_t base, uint32_t bytes,
+                 struct ptx_access *x)
+{
+    *x = (struct ptx_access){.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)};
+    ACTIVE(i)
+    x->address[i] = o->base32 ? ptx_u32(w, base)[i] + (uint32_t)o->imm : ptx_u64(w, base)[i] + (uint64_t)o->imm;
+    for (int i = 0; i < PTX_LANES; i++)
+        if (!(mask >> i & 1))
+            x->address[i] = x->address[x->first];
+    return ptx_access_slow(w, o, x);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("cx16"))) // every x86-64 since 2006
+#endif
+static unsigned __int128
+exchange128(bool compare, unsigned __int128 *at, unsigned __int128 y, unsigned __int128 z)
+{
+    unsigned __int128 old = *at, seen; // may be torn: the swap then fails
+    for (;; old = seen) {
+        seen = __sync_val_compare_and_swap(at, old, !compare ? y : old == y ? z : old);
+        if (seen == old)
+            return old;
+    }
+}
+
+static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    struct ptx_access x;
+    if (!find(w, o, mask, o->r[2], 16, &x))
+        return;
+    ACTIVE(i)
+    {
+        uint64_t part[4];
+        for (unsigned k = 0; k < 4; k++)
+            part[k] = ptx_u64(w, ptx_operand(o, k + 3))[i];
+        unsigned __int128 y = (unsigned __int128)part[1] << 64 | part[0],
+                          z = (unsigned __int128)part[3] << 64 | part[2];
+        unsigned __int128 old = exchange128(o->sub == PTX_ATOM_CAS, (unsigned __int128 *)x.address[i], y, z);
+        ptx_u64(w, o->r[0])[i] = (uint64_t)old;
+        ptx_u64(w, o->r[1])[i] = (uint64_t)(old >> 64);
+    }
+    w->thread->atomics += (uint32_t)__builtin_popcount(mask);
+}
+
 static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     static const uint8_t sizes[] = {2, 4, 4, 8, 8, 4, 8, 2, 4, 2, 4};
     uint32_t bytes = sizes[o->elem];
-    struct ptx_access x = {.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)};
-    ACTIVE(i)
-    x.address[i] = (o->base32 ? ptx_u32(w, o->r[1])[i] + (uint32_t)o->imm : ptx_u64(w, o->r[1])[i] + (uint64_t)o->imm);
-    for (int i = 0; i < PTX_LANES; i++)
-        if (!(mask >> i & 1))
-            x.address[i] = x.address[x.first];
-    if (!ptx_access_slow(w, o, &x))
+    struct ptx_access x;
+    if (!find(w, o, mask, o->r[1], bytes, &x))
         return;
     ACTIVE(i)
     {
@@ -132,5 +173,6 @@ static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 
 const struct ptx_handler_entry ptx_atomic_handlers[] = {
     {"atom", atom},
+    {"atom128", atom128},
     {NULL, NULL},
 };

@@ -27,6 +27,7 @@ enum ptx_atomic_type {
     PTX_ATOM_F16X2,
     PTX_ATOM_BF16,
     PTX_ATOM_BF16X2,
+    PTX_ATOM_B128, // two halves
 };
 
 #endif

@@ -188,6 +188,7 @@ uint32_t ptx_emit_to(struct ptx_decoder *d, const char *key, int bits, uint32_t 
 
 static uint32_t special_register(struct ptx_decoder *d, const struct ptx_operand *o, int bits)
 {
+    enum { AXES = 8 }; // the first so many have .x, .y and .z
     static const struct {
         const char *name;
         int bits;
@@ -196,6 +197,10 @@ static uint32_t special_register(struct ptx_decoder *d, const struct ptx_operand
         {"ntid", 32},
         {"ctaid", 32},
         {"nctaid", 32},
+        {"clusterid", 32},
+        {"nclusterid", 32},
+        {"cluster_ctaid", 32},
+        {"cluster_nctaid", 32},
         {"laneid", 32},
         {"warpid", 32},
         {"nwarpid", 32},
@@ -218,6 +223,13 @@ static uint32_t special_register(struct ptx_decoder *d, const struct ptx_operand
         {"total_smem_size", 32},
         {"dynamic_smem_size", 32},
         {"aggr_smem_size", 32},
+        {"cluster_ctarank", 32},
+        {"cluster_nctarank", 32},
+        {"reserved_smem_offset_begin", 32},
+        {"reserved_smem_offset_end", 32},
+        {"reserved_smem_offset_cap", 32},
+        {"reserved_smem_offset_0", 32},
+        {"reserved_smem_offset_1", 32},
     };
     char name[40];
     snprintf(name, sizeof name, "%s", o->name + 1);
@@ -226,7 +238,7 @@ static uint32_t special_register(struct ptx_decoder *d, const struct ptx_operand
     if (dot)
         *dot = 0;
     for (size_t i = 0; i < KB_COUNT(table); i++) {
-        if (strcmp(table[i].name, name) || (i < 4) != (axis >= 0))
+        if (strcmp(table[i].name, name) || (i < AXES) != (axis >= 0))
             continue;
         char key[64];
         snprintf(key, sizeof key, "sreg_%s", name);
@@ -341,6 +353,35 @@ uint32_t ptx_result(struct ptx_decoder *d, const struct ptx_operand *o, int bits
     return ptx_temp(d, bits);
 }
 
+void ptx_halves(struct ptx_decoder *d, const struct ptx_operand *o, bool result, uint32_t half[2])
+{
+    half[0] = half[1] = 0;
+    if (o->kind == PTX_VECTOR && o->item_count == 2) {
+        for (int i = 0; i < 2; i++)
+            half[i] = result ? ptx_result(d, &o->items[i], 64) : ptx_source(d, &o->items[i], 64);
+        return;
+    }
+    if (o->kind == PTX_SINK && result) {
+        half[0] = ptx_temp(d, 64);
+        half[1] = ptx_temp(d, 64);
+        return;
+    }
+    if (o->kind != PTX_REG || d->func->reg_bits[o->reg] != 128) {
+        ptx_refuse(d, "a register of 128 bits is expected");
+        half[0] = half[1] = ptx_temp(d, 64);
+        return;
+    }
+    if (!d->halves) { // later registers are temporaries, none of them so wide
+        d->halves_count = d->func->reg_count;
+        d->halves = kb_alloc(d->halves_count * sizeof *d->halves);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!d->halves[o->reg][i])
+            d->halves[o->reg][i] = ptx_temp(d, 64) + 1;
+        half[i] = d->halves[o->reg][i] - 1;
+    }
+}
+
 struct ptx_block *ptx_current_block(struct ptx_decoder *d)
 {
     return &d->blocks[d->block_count - 1];
@@ -437,8 +478,9 @@ static const char *unsupported_family(const char *op)
     } table[] = {
         {"wgmma", "warpgroup matrix operations need the hardware"},
         {"tcgen05", "tensor memory operations need the hardware"},
-        {"cp.async.bulk", "bulk and tensor copies (TMA) need the hardware"},
-        {"cp.reduce.async.bulk", "bulk copies (TMA) need the hardware"},
+        {"cp.async.bulk.tensor", "tensor copies (TMA) need the hardware"},
+        {"cp.async.bulk.prefetch.tensor", "tensor copies (TMA) need the hardware"},
+        {"cp.reduce.async.bulk", "reducing bulk copies (TMA) need the hardware"},
         {"tex", "textures are not supported"},
         {"tld4", "textures are not supported"},
         {"suld", "surfaces are not supported"},
@@ -547,6 +589,7 @@ static void decode_function(struct ptx_module *m, struct ptx_func *f)
     free(d.ops);
     free(d.blocks);
     free(d.consts);
+    free(d.halves);
 }
 
 void ptx_decode(struct ptx_module *m)

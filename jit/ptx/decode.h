@@ -29,9 +29,11 @@ struct ptx_decoder {
     uint32_t block_count, block_cap;
     struct ptx_const *consts; // reg: virtual register
     uint32_t const_count, const_cap;
-    uint32_t *inst_block; // first block of each instruction
-    bool *leader;         // an instruction that begins a block
-    uint32_t carry;       // virtual register of the condition code, +1
+    uint32_t *inst_block;  // first block of each instruction
+    bool *leader;          // an instruction that begins a block
+    uint32_t carry;        // virtual register of the condition code, +1
+    uint32_t (*halves)[2]; // of each 128-bit register: two of 64 bits, +1; NULL until one is met
+    uint32_t halves_count;
     bool refused, calls_indirect;
 };
 
@@ -54,7 +56,9 @@ uint32_t ptx_source(struct ptx_decoder *, const struct ptx_operand *, int bits);
 uint32_t ptx_source_type(struct ptx_decoder *, const struct ptx_operand *, struct ptx_type); // literals fit the type
 uint32_t ptx_predicate(struct ptx_decoder *, const struct ptx_operand *);                    // negation resolved
 uint32_t ptx_result(struct ptx_decoder *, const struct ptx_operand *, int bits); // a register of that storage
-int ptx_storage(struct ptx_type);                                                // 1, 32 or 64
+// A 128-bit operand as two of 64 bits, low one first: a register, or a pair in braces.
+void ptx_halves(struct ptx_decoder *, const struct ptx_operand *, bool result, uint32_t half[2]);
+int ptx_storage(struct ptx_type); // 1, 32 or 64
 int ptx_reg_bits(const struct ptx_decoder *, uint32_t reg);
 
 // Adds an operation with n operands (virtual registers), of which the first is the result. Never NULL.

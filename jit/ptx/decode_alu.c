@@ -148,10 +148,53 @@ static void float_op(struct ptx_decoder *d, const char *base, struct ptx_type t,
     }
 }
 
+// .f32x2: the halves on their own, with the same modifiers.
+static void packed_f32(struct ptx_decoder *d, const char *base, int n)
+{
+    const struct ptx_type one = {'f', 32, false};
+    uint32_t r = ptx_result(d, ptx_arg(d, 0), 64), half[2], part[2][3];
+    bool used[PTX_MAX_MODS];
+    memcpy(used, d->used, sizeof used);
+    for (int i = 0; i < n; i++) {
+        uint32_t regs[3] = {part[0][i] = ptx_temp(d, 32), part[1][i] = ptx_temp(d, 32),
+                            ptx_source(d, ptx_arg(d, i + 1), 64)};
+        ptx_emit_list(d, "unpack2_b64", 3, regs, 3);
+    }
+    for (int k = 0; k < 2; k++) {
+        memcpy(d->used, used, sizeof used);
+        half[k] = ptx_temp(d, 32);
+        float_op(d, base, one, half[k], part[k], n);
+    }
+    ptx_emit(d, "pack2_b64", 3, r, half[0], half[1]);
+}
+
+// add, sub and fma of .f32 whose first factors or addend are halves: these are exact in single precision.
+static void mixed_arith(struct ptx_decoder *d, const char *base, struct ptx_type narrow, int n)
+{
+    const struct ptx_type wide = {'f', 32, false};
+    const char *key = narrow.kind == 'h' ? "f32_of_f16" : "f32_of_bf16";
+    uint32_t r = ptx_result(d, ptx_arg(d, 0), 32), src[3];
+    if ((narrow.kind != 'h' && narrow.kind != 'w') || narrow.x2)
+        ptx_refuse(d, "its types do not go together");
+    for (int i = 0; i < n; i++)
+        src[i] = i < n - 1 ? ptx_emit_to(d, key, 32, ptx_source_type(d, ptx_arg(d, i + 1), narrow))
+                           : ptx_source_type(d, ptx_arg(d, i + 1), wide);
+    float_op(d, base, wide, r, src, n);
+}
+
+// The type behind the first one, if the instruction has two.
+static bool take_second_type(struct ptx_decoder *d, struct ptx_type *t)
+{
+    int last = d->mods - 1;
+    if (last < 0 || d->used[last] || !ptx_parse_type(d->mod[last], t))
+        return false;
+    return d->used[last] = true;
+}
+
 static void float_arith(struct ptx_decoder *d, const char *base, struct ptx_type t, int n)
 {
     if (t.kind == 'f' && t.x2) {
-        ptx_refuse(d, "packed single precision is not supported");
+        packed_f32(d, base, n);
         return;
     }
     int bits = ptx_storage(t);
@@ -189,9 +232,11 @@ static void add_or_sub(struct ptx_decoder *d)
     char base[4] = {d->root[0], d->root[1], d->root[2], 0};
     struct ptx_type t = ptx_take_type(d);
     if (is_float(t)) {
-        if (d->mods && ptx_parse_type(d->mod[d->mods - 1], &t) && !d->used[d->mods - 1])
-            ptx_refuse(d, "mixed precision is not supported");
-        float_arith(d, base, t, 2);
+        struct ptx_type narrow;
+        if (take_second_type(d, &narrow))
+            mixed_arith(d, base, narrow, 2);
+        else
+            float_arith(d, base, t, 2);
         return;
     }
     if (ptx_mod(d, "sat")) {
@@ -319,7 +364,46 @@ static void decode_fma(struct ptx_decoder *d)
     bool oob = ptx_mod(d, "oob");
     if (oob)
         ptx_refuse(d, "the modifier .oob is not supported");
-    float_arith(d, "fma", t, 3);
+    struct ptx_type narrow;
+    if (take_second_type(d, &narrow))
+        mixed_arith(d, "fma", narrow, 3);
+    else
+        float_arith(d, "fma", t, 3);
+}
+
+// r = the lesser or greater of two sources; r may be one of them.
+static void extreme(struct ptx_decoder *d, struct ptx_type t, uint32_t r, uint32_t a, uint32_t b)
+{
+    char base[40];
+    uint32_t src[2] = {a, b}, sign = 0;
+    bool nan = ptx_mod(d, "NaN"), xorsign = ptx_mod(d, "xorsign"), absolute = ptx_mod(d, "abs");
+    if (absolute && (t.kind != 'f' || t.bits != 32 || t.x2)) {
+        ptx_refuse(d, "the modifier .abs is supported with .f32 only");
+        return;
+    }
+    if (xorsign) {
+        if (!absolute) {
+            ptx_refuse(d, "the modifier .xorsign is supported with .abs and .f32 only");
+            return;
+        }
+        sign = ptx_temp(d, 32);
+        ptx_emit(d, "xorsign_f32", 3, sign, a, b);
+    }
+    for (int i = 0; i < 2 && absolute; i++)
+        src[i] = ptx_emit_to(d, "abs_f32", 32, src[i]);
+    if (nan && t.kind == 'f') {
+        // The flush is the same for all; the plain keys end in _nan.
+        bool ftz = ptx_mod(d, "ftz");
+        for (int i = 0; i < 2 && ftz; i++)
+            src[i] = ptx_emit_to(d, "ftz_f32", 32, src[i]);
+        set_float_class(d, t);
+        ptx_emit(d, d->root[1] == 'i' ? "min_f32_nan" : "max_f32_nan", 3, r, src[0], src[1]);
+    } else {
+        snprintf(base, sizeof base, "%s%s", d->root, nan ? "nan" : "");
+        float_op(d, base, t, r, src, 2);
+    }
+    if (xorsign)
+        ptx_emit(d, "orsign_f32", 3, r, r, sign);
 }
 
 static void decode_min_max(struct ptx_decoder *d)
@@ -334,41 +418,18 @@ static void decode_min_max(struct ptx_decoder *d)
         }
         return;
     }
-    char base[40];
-    bool nan = ptx_mod(d, "NaN"), xorsign = ptx_mod(d, "xorsign"), absolute = ptx_mod(d, "abs");
-    if (d->in->operand_count > 3) {
-        ptx_refuse(d, "three inputs are not supported");
-        return;
-    }
-    snprintf(base, sizeof base, "%s", d->root);
     int bits = ptx_storage(t);
-    uint32_t r = ptx_result(d, ptx_arg(d, 0), bits);
-    uint32_t src[2] = {ptx_source_type(d, ptx_arg(d, 1), t), ptx_source_type(d, ptx_arg(d, 2), t)};
-    uint32_t sign = 0;
-    if (xorsign) {
-        if (!absolute || t.kind != 'f' || t.bits != 32) {
-            ptx_refuse(d, "the modifier .xorsign is supported with .abs and .f32 only");
-            return;
-        }
-        sign = ptx_temp(d, 32);
-        ptx_emit(d, "xorsign_f32", 3, sign, src[0], src[1]);
-        src[0] = ptx_emit_to(d, "abs_f32", 32, src[0]);
-        src[1] = ptx_emit_to(d, "abs_f32", 32, src[1]);
-    }
-    if (nan && t.kind == 'f') {
-        // The flush is the same for all; the plain keys end in _nan.
-        bool ftz = ptx_mod(d, "ftz");
-        for (int i = 0; i < 2 && ftz; i++)
-            src[i] = ptx_emit_to(d, "ftz_f32", 32, src[i]);
-        set_float_class(d, t);
-        ptx_emit(d, base[1] == 'i' ? "min_f32_nan" : "max_f32_nan", 3, r, src[0], src[1]);
-    } else {
-        if (nan)
-            snprintf(base, sizeof base, "%snan", d->root);
-        float_op(d, base, t, r, src, 2);
-    }
-    if (xorsign)
-        ptx_emit(d, "orsign_f32", 3, r, r, sign);
+    bool three = d->in->operand_count > 3, used[PTX_MAX_MODS];
+    uint32_t r = ptx_result(d, ptx_arg(d, 0), bits), first = three ? ptx_temp(d, bits) : r;
+    memcpy(used, d->used, sizeof used);
+    extreme(d, t, first, ptx_source_type(d, ptx_arg(d, 1), t), ptx_source_type(d, ptx_arg(d, 2), t));
+    if (!three)
+        return;
+    for (int i = 0; i < d->mods; i++)
+        if (!used[i] && !strcmp(d->mod[i], "xorsign"))
+            ptx_refuse(d, "the modifier .xorsign goes with two inputs");
+    memcpy(d->used, used, sizeof used);
+    extreme(d, t, r, first, ptx_source_type(d, ptx_arg(d, 3), t));
 }
 
 static void decode_unary(struct ptx_decoder *d) // neg, abs, not, cnot

@@ -184,11 +184,8 @@ static void decode_nothing(struct ptx_decoder *d)
 
 static void decode_fence(struct ptx_decoder *d)
 {
-    for (int i = 0; i < d->mods; i++) {
-        if (!strcmp(d->mod[i], "cluster"))
-            ptx_refuse(d, "thread block clusters are not supported");
+    for (int i = 0; i < d->mods; i++) // a cluster is one block here
         d->used[i] = true;
-    }
     ptx_emit(d, "fence", 0)->strong = true;
 }
 

@@ -7,10 +7,12 @@
 
 bool ptx_take_space(struct ptx_decoder *d, enum ptx_space *space)
 {
-    static const char *const names[] = {"global", "shared", "shared::cta",  "local",
+    // A cluster is one block here.
+    static const char *const names[] = {"global", "shared", "shared::cta",  "shared::cluster", "local",
                                         "const",  "param",  "param::entry", "param::func"};
-    static const enum ptx_space spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
-                                            PTX_SPACE_CONST,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM};
+    static const enum ptx_space spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_SHARED,
+                                            PTX_SPACE_SHARED, PTX_SPACE_LOCAL,  PTX_SPACE_CONST,
+                                            PTX_SPACE_PARAM,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM};
     int which;
     *space = PTX_SPACE_GENERIC;
     if (!ptx_mod_any(d, names, KB_COUNT(names), &which))
@@ -111,6 +113,8 @@ static enum ptx_elem element_of(struct ptx_decoder *d, struct ptx_type t)
         return t.kind == 's' ? PTX_S32 : PTX_B32;
     case 64:
         return PTX_B64;
+    case 128: // as two halves
+        return PTX_B64;
     default:
         ptx_refuse(d, "accesses of %d bits are not supported", bits);
         return PTX_B32;
@@ -129,6 +133,13 @@ static int data_operands(struct ptx_decoder *d, const struct ptx_operand *o, int
                          uint32_t *regs, bool *wide)
 {
     const struct ptx_operand *items = vec > 1 ? o->items : o;
+    if (t.bits == 128) {
+        if (vec > 1)
+            ptx_refuse(d, "vectors of 128-bit elements are not supported");
+        ptx_halves(d, o, load, regs);
+        *wide = true;
+        return 2;
+    }
     if (vec > 1 && (o->kind != PTX_VECTOR || o->item_count != vec)) {
         ptx_refuse(d, "%d data operands are expected", vec);
         return 0;
@@ -197,7 +208,7 @@ static void decode_ld(struct ptx_decoder *d)
     struct ptx_type t = ptx_take_type(d);
     enum ptx_elem elem = element_of(d, t);
     uint32_t regs[8] = {0}, base;
-    data_operands(d, ptx_arg(d, 0), vec, t, true, regs, &wide);
+    vec = data_operands(d, ptx_arg(d, 0), vec, t, true, regs, &wide);
     d->class = PTX_CLASS_CONST;
     if (space == PTX_SPACE_PARAM && load_param(d, ptx_arg(d, 1), regs, vec, elem, wide))
         return;
@@ -222,7 +233,7 @@ static void decode_st(struct ptx_decoder *d)
     enum ptx_elem elem = element_of(d, t);
     uint32_t regs[8] = {0}, base;
     int64_t offset = ptx_address(d, ptx_arg(d, 0), &space, &base, &base32);
-    data_operands(d, ptx_arg(d, 1), vec, t, false, regs, &wide);
+    vec = data_operands(d, ptx_arg(d, 1), vec, t, false, regs, &wide);
     if (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM)
         ptx_refuse(d, "it writes to constant memory");
     struct ptx_op *o = memory_op(d, "st", space, base, base32, offset, regs, vec, 0);
@@ -293,7 +304,16 @@ static void unpack(struct ptx_decoder *d, const struct ptx_operand *to, const st
     ptx_emit_list(d, key, n + 1, regs, (1u << n) - 1);
 }
 
-// b128 registers hold no value of their own here: a move between two pairs of 64 bits.
+static void move_128(struct ptx_decoder *d)
+{
+    uint32_t to[2], from[2];
+    ptx_halves(d, ptx_arg(d, 1), false, from);
+    ptx_halves(d, ptx_arg(d, 0), true, to);
+    uint32_t low = ptx_emit_to(d, "mov_b64", 64, from[0]); // the pairs may overlap
+    ptx_emit(d, "mov_b64", 2, to[1], from[1]);
+    ptx_emit(d, "mov_b64", 2, to[0], low);
+}
+
 static void decode_mov(struct ptx_decoder *d)
 {
     struct ptx_type t = ptx_take_type(d);
@@ -303,7 +323,7 @@ static void decode_mov(struct ptx_decoder *d)
         return;
     }
     if (t.bits == 128) {
-        ptx_refuse(d, "128-bit registers are not supported");
+        move_128(d);
         return;
     }
     if (to->kind == PTX_VECTOR) {

@@ -133,6 +133,29 @@ static void emit_atomic(struct ptx_decoder *d, int op, int type, enum ptx_space 
     o->strong = o->write = true;
 }
 
+// Exchange and compare-and-swap of 128 bits: result, address and values, each value as two halves.
+static void atomic_128(struct ptx_decoder *d, int op, enum ptx_space space)
+{
+    bool base32;
+    uint32_t regs[7];
+    if (op != PTX_ATOM_EXCH && op != PTX_ATOM_CAS) {
+        ptx_refuse(d, "atomics of this type are not supported");
+        return;
+    }
+    int64_t offset = ptx_address(d, ptx_arg(d, 1), &space, &regs[2], &base32);
+    ptx_halves(d, ptx_arg(d, 2), false, regs + 3);
+    ptx_halves(d, ptx_arg(d, op == PTX_ATOM_CAS ? 3 : 2), false, regs + 5);
+    ptx_halves(d, ptx_arg(d, 0), true, regs);
+    struct ptx_op *o = ptx_emit_list(d, "atom128", 7, regs, 3);
+    o->sub = (uint16_t)op;
+    o->space = (uint8_t)space;
+    o->base32 = base32;
+    o->imm = offset;
+    o->elem = PTX_ATOM_B128;
+    o->vec = 1;
+    o->strong = o->write = true;
+}
+
 static void decode_atom(struct ptx_decoder *d)
 {
     static const char *const names[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"};
@@ -149,6 +172,10 @@ static void decode_atom(struct ptx_decoder *d)
     int vec = 0;
     vec = ptx_mod_any(d, vectors, 3, &vec) ? 2 << vec : 1;
     struct ptx_type t = ptx_take_type(d);
+    if (t.bits == 128 && !red && vec == 1) {
+        atomic_128(d, op, space);
+        return;
+    }
     int type = atomic_type(d, t), bits = ptx_storage(t), at = red ? 0 : 1;
     uint32_t base;
     int64_t offset = ptx_address(d, ptx_arg(d, at), &space, &base, &base32);

@@ -347,6 +347,9 @@ static void set_shared(struct ptx_launch *l, const struct kb_kernel *k, size_t d
 {
     const struct ptx_module *m = k->module->ptx;
     bool named = false;
+    struct ptx_var reserved = {.name = "reserved shared memory", .element_bytes = 1};
+    if (ptx_uses_reserved(m, k->func))
+        add_range(l, &reserved, PTX_RESERVED_SHARED);
     l->dynamic_at = k->module->dynamic_at;
     l->dynamic_shared = (uint32_t)dynamic;
     l->static_shared = (uint32_t)k->static_shared;

@@ -42,9 +42,9 @@ static void add_memory(struct sums *s, struct line_counts *line, const struct pt
                        uint64_t lanes)
 {
     static const uint8_t element[] = {1, 1, 2, 2, 4, 4, 8};
-    static const uint8_t atomic[] = {2, 4, 4, 8, 8, 4, 8, 2, 4, 2, 4};
+    static const uint8_t atomic[] = {2, 4, 4, 8, 8, 4, 8, 2, 4, 2, 4, 16};
     bool is_atomic = o->class == PTX_CLASS_ATOMIC;
-    uint64_t bytes = lanes * (is_atomic ? atomic[o->elem] : element[o->elem] * o->vec);
+    uint64_t bytes = lanes * (is_atomic ? atomic[o->elem] : element[o->elem] * o->vec) + c->bytes;
     switch ((enum ptx_space)o->space) {
     case PTX_SPACE_SHARED:
         s->shared += bytes;
@@ -90,7 +90,7 @@ static void add_op(struct sums *s, const struct ptx_op *o, const struct ptx_bloc
         s->flops[o->flop] += lanes * o->flops;
         line->flops += lanes * o->flops;
     }
-    if (o->vec)
+    if (o->vec || c->bytes)
         add_memory(s, line, o, c, lanes);
 }
 

@@ -1,6 +1,8 @@
 // From virtual registers to places in the frame, and what a kernel needs in all.
 #include "base/memory.h"
+#include "jit/ptx/atomic.h"
 #include "jit/ptx/decode.h"
+#include "jit/ptx/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +61,45 @@ static const uint8_t *operand_bits(struct ptx_decoder *d, const struct ptx_op *o
     return bits;
 }
 
+static bool is_swap(const struct ptx_op *o)
+{
+    return o->class == PTX_CLASS_ATOMIC && o->sub == PTX_ATOM_CAS && o->operand_count;
+}
+
+// The register that a chain of plain moves (cvta to global is one) began with.
+static uint32_t origin(const struct ptx_decoder *d, const uint32_t *moved, uint32_t reg)
+{
+    for (int i = 0; i < 4 && reg < d->func->reg_count && moved[reg]; i++)
+        reg = moved[reg] - 1;
+    return reg;
+}
+
+// The usual loop reads once with a plain load, `old = *p`, and then swaps until nobody came in between.
+static void mark_guesses(struct ptx_decoder *d)
+{
+    uint32_t *moved = NULL;
+    ptx_handler *move = ptx_find_handler("mov_b64"), *load = ptx_find_handler("ld");
+    for (uint32_t i = 0; i < d->op_count; i++) {
+        const struct ptx_op *swap = &d->ops[i];
+        if (!is_swap(swap))
+            continue;
+        if (!moved) {
+            moved = kb_alloc(d->func->reg_count * sizeof *moved);
+            for (uint32_t k = 0; k < d->op_count; k++)
+                if (d->ops[k].run == move)
+                    moved[d->ops[k].r[0]] = d->ops[k].r[1] + 1;
+        }
+        uint32_t base = origin(d, moved, swap->r[swap->elem == PTX_ATOM_B128 ? 2 : 1]);
+        for (uint32_t k = 0; k < d->op_count; k++)
+            if (d->ops[k].run == load && d->ops[k].imm == swap->imm && origin(d, moved, d->ops[k].r[0]) == base)
+                d->ops[k].guess = true;
+    }
+    free(moved);
+}
+
 void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
 {
+    mark_guesses(d);
     struct ptx_arena *arena = &d->module->arena;
     uint32_t *offset = place_registers(d, p);
     for (uint32_t i = 0; i < d->block_count; i++)
@@ -159,6 +198,23 @@ bool ptx_uses_var(const struct ptx_module *m, const struct ptx_func *f, const st
                 if (uses_operand(&w.seen[c]->insts[i].operands[k], v))
                     return true;
     }
+    return false;
+}
+
+static bool is_reserved(const struct ptx_operand *o)
+{
+    return o->kind == PTX_SPECIAL && !strncmp(o->name, "%reserved_smem_", 15);
+}
+
+bool ptx_uses_reserved(const struct ptx_module *m, const struct ptx_func *f)
+{
+    struct walk w = {.module = m};
+    walk_calls(&w, f);
+    for (int c = 0; c < w.count; c++)
+        for (uint32_t i = 0; i < w.seen[c]->inst_count; i++)
+            for (int k = 0; k < w.seen[c]->insts[i].operand_count; k++)
+                if (is_reserved(&w.seen[c]->insts[i].operands[k]))
+                    return true;
     return false;
 }
 

@@ -143,6 +143,7 @@ struct ptx_place {
     int line;
 };
 struct ptx_place ptx_place_of(const struct ptx_module *, uint32_t loc);
+bool ptx_in_toolkit(const struct ptx_module *, uint32_t loc); // the innermost line lies in a header of the toolkit
 const char *ptx_place_text(struct ptx_place); // "softmax.cu:12" in a static thread-local buffer, "an unknown line"
 
 #endif

@@ -531,9 +531,17 @@ static bool toolkit_header(const char *file)
             return true;
     const char *base = strrchr(file, '/');
     base = base ? base + 1 : file;
-    // NVRTC gives its built-in headers without a folder.
+    // NVRTC gives its built-in headers without a folder of theirs.
+    const char *end = strrchr(base, '.');
+    if (!end || strcmp(end, ".h"))
+        return false;
     return !strncmp(base, "cuda_", 5) || !strncmp(base, "sm_", 3) || !strncmp(base, "device_", 7) ||
            !strncmp(base, "__nv", 4) || !strncmp(base, "builtin", 7) || !strcmp(base, "mma.h");
+}
+
+bool ptx_in_toolkit(const struct ptx_module *m, uint32_t loc)
+{
+    return loc < m->loc_count && toolkit_header(ptx_file_name(m, m->locs[loc].file));
 }
 
 struct ptx_place ptx_place_of(const struct ptx_module *m, uint32_t loc)

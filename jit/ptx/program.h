@@ -60,6 +60,7 @@ struct ptx_op {
     uint16_t operand_count;
     bool strong;   // volatile, relaxed, acquire ...: a place where a spin loop waits
     bool write;    // memory operation that writes
+    bool guess;    // a load whose value is only what a compare-and-swap of the same address begins with
     uint64_t defs; // bit i: operand i is written; the others are read
     const char *name;
 };
@@ -129,6 +130,8 @@ struct ptx_program {
 #define PTX_FRAME_BYTES(local_bytes) ((((uint32_t)(local_bytes) + 15) & ~15u) + 16)
 
 enum { PTX_GUARD_GAP = 1024 }; // between shared variables; keeps the bank of each address
+// Shared memory begins behind what the driver keeps, as on sm_80 and later. Cooperative groups use a part of that.
+enum { PTX_RESERVED_SHARED = 1024, PTX_RESERVED_OFFSET_1 = 512 };
 
 // Decodes every function of m, whose variables have their places. What cannot run is kept in func->refused.
 void ptx_decode(struct ptx_module *m);
@@ -136,6 +139,7 @@ void ptx_decode(struct ptx_module *m);
 const struct kb_error *ptx_refusal(const struct ptx_module *m, const struct ptx_func *f);
 // Whether f, or what it may call, uses the variable.
 bool ptx_uses_var(const struct ptx_module *m, const struct ptx_func *f, const struct ptx_var *v);
+bool ptx_uses_reserved(const struct ptx_module *m, const struct ptx_func *f); // %reserved_smem_offset_...
 // Local bytes a lane including what is called; *recursive if no bound is known.
 size_t ptx_stack_bytes(const struct ptx_module *m, const struct ptx_func *f, bool *recursive);
 

@@ -39,6 +39,7 @@ struct ptx_op_count {   // of one operation on one host thread
     uint64_t lanes_off; // lanes that its guard kept out
     uint64_t warps_off; // times it did not run at all
     uint64_t sectors, conflicts, requests;
+    uint64_t bytes;     // of operations whose size is a value
     uint64_t low, high; // the range that was last seen to be in bounds
     uint32_t hint;      // the pattern of addresses that fitted last
 };
@@ -105,6 +106,7 @@ struct ptx_cta {
     struct ptx_barrier barrier[PTX_BARRIERS];
     struct ptx_warp *warps;
     struct ptx_shadow *shadow;
+    struct ptx_bulk *bulk;
 };
 
 struct ptx_thread { // one thread of the host

@@ -128,6 +128,7 @@ static void free_cta(struct ptx_cta *c)
         free(c->warps[i].local);
     }
     ptx_shadow_free(c->shadow);
+    ptx_bulk_free(c->bulk);
     free(c->warps);
     free(c->shared);
     free(c);
@@ -169,6 +170,8 @@ static struct ptx_cta *start_cta(struct ptx_thread *t, uint64_t number)
     c->live_warps = l->warps;
     memset(c->barrier, 0, sizeof c->barrier);
     memset(c->shared, 0xff, l->shared_end); // NaN in every floating type
+    if (l->shared_end >= PTX_RESERVED_SHARED)
+        memset(c->shared, 0, PTX_RESERVED_SHARED);
     ptx_shadow_reset(c);
     for (uint32_t i = 0; i < l->warps; i++) {
         ptx_async_reset(&c->warps[i]);
@@ -185,6 +188,7 @@ static void end_cta(struct ptx_thread *t, struct ptx_cta *c)
         while (w->split_count)
             ptx_drop_frame(t, w->split[--w->split_count].frame);
     }
+    ptx_bulk_end(c);
     c->next = t->free_ctas;
     t->free_ctas = c;
     t->since_end = 0;
@@ -311,6 +315,7 @@ static void add_counts(struct ptx_thread *total, const struct ptx_thread *t)
         total->ops[i].sectors += t->ops[i].sectors;
         total->ops[i].conflicts += t->ops[i].conflicts;
         total->ops[i].requests += t->ops[i].requests;
+        total->ops[i].bytes += t->ops[i].bytes;
     }
     for (uint32_t i = 0; i < m->block_ids; i++) {
         total->blocks[i].warps += t->blocks[i].warps;

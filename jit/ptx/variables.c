@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESERVED_SHARED = 1024 }; // shared memory begins behind what the driver keeps, as on sm_80 and later
-
 static void add_variable(struct kb_module *m, struct ptx_var *v)
 {
     size_t align = v->align < 256 ? 256 : v->align;
@@ -67,7 +65,7 @@ static uint32_t place_shared(struct ptx_var *v, uint32_t at)
 // Static shared variables of all kernels, one behind the other; dynamic shared memory begins behind them.
 void ptx_place_shared(struct kb_module *m)
 {
-    uint32_t at = RESERVED_SHARED;
+    uint32_t at = PTX_RESERVED_SHARED;
     for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
         if (v->space == PTX_SPACE_SHARED && v->bytes)
             at = place_shared(v, at);
