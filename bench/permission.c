@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEEPEST = 8 };
+
 bool kb_permission_names_file(const char *word)
 {
     return *word && *word != '-' && *word != '/' && !strchr(word, '=') && strpbrk(word, "./");
@@ -48,16 +50,43 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int add_scripts(struct kb_permission *p, const char *dir, struct kb_error *e)
+static bool is_code(const char *name)
 {
-    DIR *d = opendir(dir);
-    if (!d)
-        return kb_fail(e, dir, NULL, "cannot be read: %s", strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(d));)
-        if (entry->d_name[0] != '.' && (kb_ends(entry->d_name, ".py") || kb_ends(entry->d_name, ".sh")))
-            add_name(p, entry->d_name);
-    closedir(d);
-    return 0;
+    static const char *const ends[] = {".py", ".pyc", ".so", ".sh"};
+    for (size_t i = 0; i < KB_COUNT(ends); i++)
+        if (kb_ends(name, ends[i]))
+            return true;
+    return false;
+}
+
+// Below the bench, too: a folder there may be what `import` finds first. Links to folders are followed as far as the
+// depth allows; hidden folders and __pycache__, which is not used (verify/command.c), are left out.
+static int add_scripts(struct kb_permission *p, const char *dir, const char *below, int depth, struct kb_error *e)
+{
+    char *path = *below ? kb_path_join(dir, below) : kb_strdup(dir);
+    DIR *d = opendir(path);
+    int failed = d ? 0 : kb_fail(e, path, NULL, "cannot be read: %s", strerror(errno));
+    for (const struct dirent *entry; !failed && (entry = readdir(d));) {
+        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "__pycache__"))
+            continue;
+        char *name = *below ? kb_path_join(below, entry->d_name) : kb_strdup(entry->d_name);
+        char *whole = kb_path_join(dir, name);
+        if (kb_is_dir(whole))
+            failed = depth >= DEEPEST ? kb_fail(e, whole, "put the bench into a folder of its own",
+                                                "the folders below the bench are too deep to be looked at")
+                                      : add_scripts(p, dir, name, depth + 1, e);
+        else if (is_code(name))
+            add_name(p, name);
+        if (!failed && p->file_count > KB_PERMISSION_FILES)
+            failed = kb_fail(e, dir, "put the bench into a folder of its own",
+                             "more than %d scripts lie below it, too many to be allowed at once", KB_PERMISSION_FILES);
+        free(whole);
+        free(name);
+    }
+    if (d)
+        closedir(d);
+    free(path);
+    return failed ? -1 : 0;
 }
 
 static int find_files(struct kb_permission *p, const char *dir, char *const *command, struct kb_error *e)
@@ -68,11 +97,8 @@ static int find_files(struct kb_permission *p, const char *dir, char *const *com
             add_name(p, command[i]);
         free(path);
     }
-    if (add_scripts(p, dir, e))
+    if (add_scripts(p, dir, "", 0, e))
         return -1;
-    if (p->file_count > KB_PERMISSION_FILES)
-        return kb_fail(e, dir, "put the bench into a folder of its own", "%d files are too many to be allowed at once",
-                       p->file_count);
     if (p->file_count)
         qsort(p->files, (size_t)p->file_count, sizeof *p->files, by_name);
     return 0;

@@ -1,6 +1,7 @@
 // What a bench may run. A command of a bench.json is only run after somebody has seen and allowed it, and what was
 // allowed is exactly this content: the bench's folder, the words of the command, and the bytes of the files that it
-// names and of every .py and .sh beside bench.json. What these import from elsewhere is not looked at.
+// names and of every script (.py, .pyc, .so, .sh) beside and below bench.json. What these import from elsewhere is not
+// looked at.
 //
 // A permission is a file in $XDG_STATE_HOME/kbench/allowed that holds all of that content, so that nothing else passes
 // for it. All calls block on disks.

@@ -407,6 +407,8 @@ unsigned kb_app_key(struct kb_app *a, int key, bool burst)
     a->note[0] = 0;
     if (a->filtering)
         return KB_DID_HANDLE | filter_key(a, key);
+    if (a->overlay == KB_OVERLAY_ALLOW && burst) // pasted text allows nothing
+        return KB_DID_HANDLE;
     if (a->overlay)
         return KB_DID_HANDLE | kb_app_overlay_key(a, key);
     enum kb_action action = kb_action_of(key, a->driver.replay != NULL);

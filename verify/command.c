@@ -182,8 +182,10 @@ static char **arguments(const struct kb_data *d, const char *in, const char *out
     int n = 0, words = 0;
     while (command[words])
         words++;
-    char **argv = kb_alloc(((size_t)words + 8) * sizeof *argv);
+    char **argv = kb_alloc(((size_t)words + 10) * sizeof *argv);
     argv[n++] = kb_strdup("env");
+    argv[n++] = kb_strdup("PYTHONDONTWRITEBYTECODE=1"); // compiled code that was not looked at is not run
+    argv[n++] = kb_format("PYTHONPYCACHEPREFIX=%s", out);
     argv[n++] = kb_format("KBENCH_IN=%s", in);
     argv[n++] = kb_format("KBENCH_OUT=%s", out);
     argv[n++] = kb_format("KBENCH_CASE=%s", description);

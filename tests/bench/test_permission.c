@@ -51,7 +51,7 @@ static void exactly_that_content(void **state)
     (void)state;
     snprintf(dir, sizeof dir, "%s/permission-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(dir));
-    char *home = kb_path_join(dir, "state");
+    char *home = kb_path_join(dir, ".state");
     setenv("XDG_STATE_HOME", home, 1);
     put(dir, "tools/ref.py", "print(1)\n");
     put(dir, "helper.py", "x = 1\n");
@@ -75,13 +75,21 @@ static void exactly_that_content(void **state)
     unlink(path);
     free(path);
     assert_true(given(dir, command));
+    put(dir, "numpy/__init__.py", "import os\n"); // so would this
+    assert_false(given(dir, command));
+    char *package = kb_path_join(dir, "numpy");
+    kb_remove_tree(package);
+    free(package);
+    put(dir, "__pycache__/ref.pyc", "not used");
+    put(dir, ".git/hooks/x.sh", "not used");
+    assert_true(given(dir, command));
     char *more[] = {"python3", "tools/ref.py", "--rows", "8", NULL},
          *joined[] = {"python3 tools/ref.py", "--rows", "7", NULL};
     assert_false(given(dir, more));
     assert_false(given(dir, joined));
 
     // The same files elsewhere.
-    snprintf(other, sizeof other, "%s/copy", dir);
+    snprintf(other, sizeof other, "%s-copy", dir);
     put(other, "tools/ref.py", "print(1)\n");
     put(other, "helper.py", "x = 1\n");
     assert_false(given(other, command));
@@ -100,6 +108,7 @@ static void exactly_that_content(void **state)
     free(record);
     free(home);
     kb_remove_tree(dir);
+    kb_remove_tree(other);
 }
 
 static void which_words_name_files(void **state)

@@ -386,6 +386,8 @@ static void test_permission(void **state)
     assert_string_equal(commands, "");
     press('A');
     assert_int_equal(app.overlay, KB_OVERLAY_ALLOW);
+    kb_app_key(&app, 'y', true); // amid other keys, as a paste would
+    assert_string_equal(commands, "");
     press('y');
     snprintf(expected, sizeof expected, "%d:- ", KB_COMMAND_ALLOW);
     assert_string_equal(commands, expected);
