@@ -294,7 +294,7 @@ void *kb_toolkit_open(const char *name, char *path, size_t path_size, struct kb_
         if (path && path_size)
             snprintf(path, path_size, "%s", r->path ? r->path : "");
         if (!r->handle)
-            kb_fail(e, libraries[i].files[0], libraries[i].remedy, "%s", r->missing);
+            kb_fail(e, NULL, libraries[i].remedy, "%s", r->missing); // it names the file
         return r->handle;
     }
     kb_fail(e, name, NULL, "no library of this name is known");

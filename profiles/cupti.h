@@ -17,6 +17,8 @@ int kb_cupti_symbols(const struct kb_cupti_symbol *, size_t count, struct kb_err
 int kb_cupti_refuse(int code, const char *step, struct kb_error *);
 // A refusal that lasts until somebody changes something (no permission, unsupported, another tool in this process), so
 // that asking again at each save is no use. A busy one (26) passes by itself.
+// Whether such a refusal of sampling speaks for counters too, and the other way round: not what one of them lacks.
+bool kb_cupti_shared(int code);
 bool kb_cupti_lasting(int code);
 // The code of the last refusal in this thread since the last call; 0: none.
 int kb_cupti_take_refusal(void);

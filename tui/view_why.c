@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 20, CELLS = 12 };
+enum { SHORT_REASON = 40, NAME = 20, CELLS = 12 };
 
 static void heading(struct kb_lines *out, const char *text, const char *about, int width)
 {
@@ -246,7 +246,9 @@ static void add_counters(const struct kb_why_events *why, int width, struct kb_l
     if (isnan(us))
         us = number_of(why, "duration_us");
     if (!why->in.counters_count) {
-        heading(out, "counters", why->counters_state, width);
+        bool likewise = !why->in.sections && !strcmp(why->counters_state, why->sections_state) &&
+                        strlen(why->counters_state) > SHORT_REASON; // a long one is said once
+        heading(out, "counters", likewise ? "likewise" : why->counters_state, width);
         return;
     }
     heading(out, "counters", kb_json_text(why->in.counters[0], "source", ""), width);
@@ -258,6 +260,23 @@ static void add_counters(const struct kb_why_events *why, int width, struct kb_l
                 add_counter(why->in.counters[i], metric, us, width, out);
         }
     }
+    if (kb_starts(why->counters_state, "bytes only"))
+        kb_lines_text(out, KB_STYLE_WARN, width, 2, why->counters_state);
+}
+
+// A refusal ends when what is in the way is gone; that is asked of the hardware on a key only.
+static void add_key(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    const struct kb_rung_state *late[] = {&v->rungs[KB_RUNG_SECTIONS], &v->rungs[KB_RUNG_COUNTERS]};
+    bool refused = false;
+    for (size_t i = 0; i < KB_COUNT(late); i++)
+        refused = refused ||
+                  (late[i]->status == KB_STATUS_NA && !kb_starts(late[i]->reason ? late[i]->reason : "", "left out"));
+    if (!refused || a->replay_text || strcmp(kb_json_text(a->model->device, "kind", ""), "cuda"))
+        return;
+    kb_lines_add(out);
+    kb_lines_text(out, KB_STYLE_DIM, width, 0,
+                  "a  asks for them again, once what is in the way is gone; all else goes on without them");
 }
 
 // ---- counted by the CPU device
@@ -314,6 +333,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
         return;
     }
     kb_why_events_of(a, v, &why);
+    why.in.no_sections = why.in.no_counters = NULL; // the reasons stand below, each in its place
     kb_advice_make(&why.in, &advice);
     add_limit(&advice, width, out);
     kb_advice_free(&advice);
@@ -322,6 +342,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     if (why.in.counters_count || !why.in.facts_count)
         add_counters(&why, width, out);
     add_counted(&why, width, out);
+    add_key(a, v, width, out);
 }
 
 static void note(const struct kb_app *a, struct kb_text *out)

@@ -41,24 +41,32 @@ static void say(struct profile_worker *p, const struct kb_frame *f, const char *
     free(reason);
 }
 
+static bool is_counters(const char *rung) // NULL: the request `hold`, of sampling
+{
+    return rung && !strcmp(rung, "counters");
+}
+
 bool profile_is_refused(struct profile_worker *p, const struct kb_frame *f, const char *rung)
 {
+    int of = is_counters(rung);
     if (kb_json_bool(f->head, "retry", false))
-        p->refused = false;
-    if (!p->refused && kb_profiling_allowed(kb_profiling_admin_only(NULL), kb_has_sys_admin(), &p->refusal))
-        p->refused = true;
-    if (p->refused)
-        say(p, f, rung, "na", &p->refusal);
+        p->refused[0] = p->refused[1] = false;
+    if (!p->refused[of] && kb_profiling_allowed(kb_profiling_admin_only(NULL), kb_has_sys_admin(), &p->refusal[of]))
+        p->refused[of] = true;
+    if (p->refused[of])
+        say(p, f, rung, "na", &p->refusal[of]);
     kb_cupti_take_refusal();
-    return p->refused;
+    return p->refused[of];
 }
 
 void profile_refuse(struct profile_worker *p, const struct kb_frame *f, const char *rung, const struct kb_error *e)
 {
-    if (kb_cupti_lasting(kb_cupti_take_refusal())) {
-        p->refused = true;
-        p->refusal = *e;
-    }
+    int code = kb_cupti_take_refusal(), of = is_counters(rung);
+    for (int i = 0; i < 2; i++)
+        if (kb_cupti_lasting(code) && (i == of || kb_cupti_shared(code))) {
+            p->refused[i] = true;
+            p->refusal[i] = *e;
+        }
     say(p, f, rung, run_device_lost(&p->run) ? "fail" : "na", e);
 }
 

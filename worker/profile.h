@@ -9,8 +9,8 @@
 
 struct profile_worker {
     struct run_worker run;
-    bool refused; // for good, until a request says `retry`
-    struct kb_error refusal;
+    bool refused[2]; // sampling, counters: for good, until a request says `retry`
+    struct kb_error refusal[2];
 };
 struct profile_target { // a version on the headline case, loaded anew: fresh globals
     struct profile_worker *worker;

@@ -151,6 +151,26 @@ static void test_limit_and_sections(void **state)
     expect(KB_PANE_WHY, "memory 90%", "long_scoreboard");
 }
 
+// A long reason stands once, and the key that asks again beside it.
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char reason[] = "no permission to profile this GPU (CUPTI error 35); the driver's option";
+    for (int i = 0; i < 2; i++) {
+        char *text = kb_format("{\"type\":\"rung\",\"variant\":\"one\",\"version\":1,\"rung\":\"%s\",\"status\":\"na\","
+                               "\"reason\":\"%s\"}",
+                               i ? "counters" : "sections", reason);
+        apply(text);
+        free(text);
+    }
+    expect(KB_PANE_WHY, "counters  likewise", NULL);
+    expect(KB_PANE_WHY, "a  asks for them again", NULL);
+    char *text = screen(KB_PANE_WHY, 120, 40), *first = strstr(text, "no permission");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "no permission"));
+    free(text);
+}
+
 static void test_counters(void **state)
 {
     (void)state;
@@ -425,6 +445,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_limit_and_sections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_source, set_up, tear_down),

@@ -245,6 +245,33 @@ static void refusals_are_said_and_remembered(void **state)
     end();
 }
 
+// What one of the two lacks does not speak for the other.
+static void counters_go_on_without_sampling(void **state)
+{
+    (void)state;
+    struct driven_answer a;
+    begin("", "pcs_enable=43");
+    ask("sections", SECTIONS, &a);
+    const struct kb_frame *done = expect(&a, "na", "MIG instance");
+    assert_non_null(strstr(kb_json_text(done->head, "remedy", ""), "whole GPU"));
+    driven_answer_free(&a);
+    ask("counters", "{'version':'v1','stage':'bytes'}", &a);
+    expect(&a, "pass", "");
+    driven_answer_free(&a);
+    ask("sections", SECTIONS, &a);
+    expect(&a, "na", "MIG instance");
+    driven_answer_free(&a);
+    end();
+    begin("", "range_enable=27");
+    ask("counters", "{'version':'v1','stage':'bytes'}", &a);
+    expect(&a, "na", "does not support");
+    driven_answer_free(&a);
+    ask("sections", SECTIONS, &a);
+    expect(&a, "pass", "");
+    driven_answer_free(&a);
+    end();
+}
+
 static void losses_are_told(void **state)
 {
     (void)state;
@@ -366,6 +393,7 @@ int main(void)
         cmocka_unit_test(sections_of_a_version),
         cmocka_unit_test(counters_give_sampling_back),
         cmocka_unit_test(refusals_are_said_and_remembered),
+        cmocka_unit_test(counters_go_on_without_sampling),
         cmocka_unit_test(losses_are_told),
         cmocka_unit_test(only_one_stage_may_fail),
         cmocka_unit_test(other_names_of_a_metric),
