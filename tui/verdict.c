@@ -21,6 +21,7 @@ static const struct {
     [KB_OUTCOME_WRONG] = {"WRONG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_BUILT] = {"BUILT", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
     [KB_OUTCOME_UNVERIFIED] = {"UNVERIFIED", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
     [KB_OUTCOME_RIGHT] = {"RIGHT", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
     [KB_OUTCOME_TIMED] = {"TIMED", KB_STYLE_GOOD_BADGE, KB_STYLE_GOOD, true},
@@ -130,6 +131,8 @@ enum kb_outcome kb_outcome_of(const struct kb_subject *s)
     if (v->status == KB_STATUS_RUNNING)
         return KB_OUTCOME_RUNNING;
     enum kb_status verified = v->rungs[KB_RUNG_VERIFY].status;
+    if (v->rungs[KB_RUNG_RUN].status == KB_STATUS_NA && v->rungs[KB_RUNG_COMPILE].status == KB_STATUS_PASS)
+        return KB_OUTCOME_BUILT;
     return verified == KB_STATUS_PASS ? KB_OUTCOME_RIGHT
            : verified == KB_STATUS_NA ? KB_OUTCOME_UNVERIFIED
                                       : KB_OUTCOME_FAILED;

@@ -15,6 +15,7 @@ enum kb_outcome {
     KB_OUTCOME_WRONG,
     KB_OUTCOME_FAILED, // any other rung
     KB_OUTCOME_IMPOSSIBLE,
+    KB_OUTCOME_BUILT,      // compiled; there is no device to run it
     KB_OUTCOME_UNVERIFIED, // nothing failed, nothing was compared, no time
     KB_OUTCOME_RIGHT,      // right, and no time: on a CPU
     KB_OUTCOME_TIMED,      // right and timed, nothing to compare with

@@ -205,7 +205,10 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
 {
     const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
     double us = kb_speed_us(s->model, s->version, s->case_index);
-    if (o == KB_OUTCOME_UNVERIFIED) {
+    if (o == KB_OUTCOME_BUILT) {
+        const char *why = s->version->rungs[KB_RUNG_RUN].reason;
+        kb_spanf(l, KB_STYLE_DIM, "   not run: %s", why ? why : "there is no device");
+    } else if (o == KB_OUTCOME_UNVERIFIED) {
         const char *why = s->version->rungs[KB_RUNG_VERIFY].reason;
         kb_spanf(l, KB_STYLE_TEXT, "   nothing to compare with: %s", why ? why : "not verified");
         add_counts(l, s);

@@ -152,7 +152,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
     } else {
         send_case(w, f, v->key, c, s, 1, &t);
         keep_counts(v, index, t.facts);
-        if (depth == KB_TRIAL_VERIFY || !t.pass)
+        if (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference) // verify follows, where it can
             send_facts(f, v->key, c, &t);
         if (!t.pass)
             note(o, c->label, many, &o->failed, t.reason);

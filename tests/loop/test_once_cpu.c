@@ -136,6 +136,27 @@ static void all_softmax_variants_are_right(void **state)
     kb_remove_tree(dir);
 }
 
+// A file that no bench lists: nothing proves it, but all that is counted is there.
+static void a_bare_kernel_is_counted(void **state)
+{
+    (void)state;
+    copy_bench();
+    char *bench = kb_path_join(dir, "bench.json"), *folder = kb_strdup(dir);
+    assert_int_equal(unlink(bench), 0);
+    strcat(dir, "/naive.cu");
+    cJSON *document = run_once(0);
+    const cJSON *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0);
+    assert_string_equal(kb_json_text(rung_of(variant, "run"), "status", ""), "pass");
+    assert_string_equal(kb_json_text(rung_of(variant, "verify"), "status", ""), "na");
+    assert_true(kb_json_number(kb_json_get(kb_json_get(variant, "counters"), "metrics"), "global_sectors", 0) > 0);
+    assert_int_equal(cJSON_GetArraySize(kb_json_get(variant, "sections")), 4);
+    assert_string_equal(kb_json_text(kb_json_get(variant, "advice"), "limit", ""), "memory");
+    cJSON_Delete(document);
+    kb_remove_tree(folder);
+    free(folder);
+    free(bench);
+}
+
 static void broken_wrong_and_empty_sources_fail_where_they_should(void **state)
 {
     (void)state;
@@ -165,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_softmax_variants_are_right),
+        cmocka_unit_test(a_bare_kernel_is_counted),
         cmocka_unit_test(broken_wrong_and_empty_sources_fail_where_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
