@@ -58,6 +58,7 @@ struct kb_buffer_spec {
     enum kb_dtype dtype;
     int ndim;
     int64_t shape[KB_MAX_DIMS];
+    bool read_only; // kernels must not write to it; the CPU device refuses that, a GPU cannot
 };
 
 enum { KB_MAX_PARAMS = 128 };
@@ -127,7 +128,7 @@ struct kb_device_request {
     const char *like; // CPU: a name of profiles/devices/ whose limits apply, with its values in like_info; may be NULL
     const struct kb_device_info *like_info;
     const char *check; // CPU: "off", "bounds" or "full"; NULL: "bounds"
-    uint64_t seed;     // CPU: order in which blocks start
+    uint64_t seed;     // CPU: order in which blocks start, another one at each launch; 0: in place
 };
 // "auto" takes the CPU only if there is no driver or no GPU; a busy GPU, an old driver or an unsupported architecture
 // is an error that names --device cpu.

@@ -42,6 +42,8 @@ struct timing {
     struct progress progress[KB_MAX_TARGETS];
     int64_t start_us;
     double round_us;    // host time of one round, as last seen
+    int chunks;         // measured
+    int64_t between_us; // spent in looking at results
     double held_mhz[2]; // median clock of the samples, warm and cold; NAN before
     char reason[200];
     bool interrupted;
@@ -68,7 +70,7 @@ void kb_timing_prepare(struct kb_device *device)
 static bool interrupted(struct timing *t)
 {
     if (!t->interrupted && t->options->interrupted)
-        t->interrupted = t->options->interrupted(t->options->interrupt_context);
+        t->interrupted = t->options->interrupted(t->options->context);
     return t->interrupted;
 }
 
@@ -299,12 +301,26 @@ static int measure_rounds(struct timing *t, bool cold, int rounds, struct kb_err
     return status;
 }
 
+static int look_between(struct timing *t, struct kb_error *e)
+{
+    int64_t before = kb_now_us();
+    if (!t->chunks++ || !t->options->between || t->between_us * 10 > before - t->start_us)
+        return 0;
+    int found = t->options->between(t->options->context, e);
+    t->between_us += kb_now_us() - before;
+    t->interrupted = t->interrupted || found > 0;
+    return found < 0 ? -1 : 0;
+}
+
 static int stage(struct timing *t, bool cold, double soft, double hard, struct kb_error *e)
 {
     int rounds;
-    while (!interrupted(t) && (rounds = next_chunk(t, cold, soft, hard)) > 0)
-        if (measure_rounds(t, cold, rounds, e))
+    while (!interrupted(t) && (rounds = next_chunk(t, cold, soft, hard)) > 0) {
+        if (look_between(t, e))
             return -1;
+        if (!t->interrupted && measure_rounds(t, cold, rounds, e))
+            return -1;
+    }
     return 0;
 }
 

@@ -24,7 +24,11 @@ struct kb_timing_options {
     bool warm, cold; // which to measure
     // Returns nonzero when a request is waiting that should end the measurement early ("cancelled").
     int (*interrupted)(void *context);
-    void *interrupt_context;
+    // May be NULL: looks at what the runs so far have left, between two chunks of samples (some 10 ms), the device
+    // being at rest: at times that no kernel can foresee. 0: go on, 1: end the measurement as if interrupted, -1: it
+    // failed. Never behind the last chunk; left out where it would take more than a tenth of the time.
+    int (*between)(void *context, struct kb_error *);
+    void *context; // of the two
 };
 struct kb_timing_result {
     bool has_cold, has_warm;

@@ -213,10 +213,11 @@ int kb_data_smallest(const struct kb_data *d)
 }
 
 static int allocate(struct kb_data *d, const struct kb_case_data *c, int arg, enum kb_dtype dtype, int64_t elements,
-                    struct kb_buffer *out, struct kb_error *e)
+                    bool read_only, struct kb_buffer *out, struct kb_error *e)
 {
     const struct kb_arg *a = &d->bench->args[arg];
     struct kb_buffer_spec spec = {.bytes = (size_t)elements * kb_dtype_bytes(dtype),
+                                  .read_only = read_only,
                                   .guard_bytes = KB_GUARD_BYTES,
                                   .name = a->name,
                                   .dtype = dtype,
@@ -242,9 +243,10 @@ int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *
     for (int i = 0; i < b->arg_count; i++) {
         enum kb_dtype dtype = b->args[i].dtype, wide = kb_reference_type(dtype);
         bool written = kb_arg_is_written(b->args[i].role);
-        if ((has_input(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], &s->input[i], e)) ||
-            (written && allocate(d, c, i, wide, c->elements[i], &s->ref[i], e)) ||
-            (written && kb_dtype_is_float(dtype) && allocate(d, c, i, KB_F64, groups_of(c, b, i), &s->scale[i], e))) {
+        if ((has_input(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], true, &s->input[i], e)) ||
+            (written && allocate(d, c, i, wide, c->elements[i], false, &s->ref[i], e)) ||
+            (written && kb_dtype_is_float(dtype) &&
+             allocate(d, c, i, KB_F64, groups_of(c, b, i), true, &s->scale[i], e))) {
             kb_set_free(d, s);
             return -1;
         }
@@ -260,7 +262,7 @@ static int make_work(struct kb_data *d, struct kb_case_data *c, struct kb_error 
             c->work[run] = kb_alloc((size_t)b->arg_count * sizeof *c->work[run]);
         for (int i = 0; i < b->arg_count; i++)
             if (has_work(b->args[i].role) && !c->work[run][i].address &&
-                allocate(d, c, i, b->args[i].dtype, c->elements[i], &c->work[run][i], e))
+                allocate(d, c, i, b->args[i].dtype, c->elements[i], false, &c->work[run][i], e))
                 return -1;
     }
     return 0;
@@ -411,21 +413,34 @@ void kb_data_addresses(const struct kb_data *d, const struct kb_case_data *c, co
     }
 }
 
-int kb_data_reset(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, struct kb_error *e)
+static int reset(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, bool poison,
+                 struct kb_error *e)
 {
     for (int i = 0; i < d->bench->arg_count; i++) {
         const struct kb_arg *a = &d->bench->args[i];
         struct kb_buffer *b = &c->work[run][i];
         uint64_t n = (uint64_t)c->elements[i];
+        int failed = 0;
         if (!has_work(a->role))
             continue;
-        int failed = a->role == KB_INOUT
-                         ? b->bytes && d->device->ops->copy(d->device, b->address, s->input[i].address, b->bytes, e)
-                         : kb_op_poison(&d->ops, b, n, a->dtype, run, e);
-        if (!failed && a->role != KB_INOUT && d->device->ops->undefined)
+        if (a->role == KB_INOUT)
+            failed = b->bytes && d->device->ops->copy(d->device, b->address, s->input[i].address, b->bytes, e);
+        else if (poison)
+            failed = kb_op_poison(&d->ops, b, n, a->dtype, run, e);
+        if (!failed && poison && a->role != KB_INOUT && d->device->ops->undefined)
             failed = d->device->ops->undefined(d->device, b->address, b->bytes, e);
         if (failed || kb_op_guard_fill(&d->ops, b, e))
             return -1;
     }
     return 0;
+}
+
+int kb_data_reset(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, struct kb_error *e)
+{
+    return reset(d, c, s, run, true, e);
+}
+
+int kb_data_restore(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, struct kb_error *e)
+{
+    return reset(d, c, s, run, false, e);
 }

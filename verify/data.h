@@ -17,7 +17,7 @@ struct kb_data_file { // a .npy that travelled with the bench; borrowed
     size_t size;
 };
 struct kb_set {
-    uint64_t number;
+    uint64_t number, base; // base: a 64th of the values belongs to this number, all others to that one; 0: all to this
     bool ready;
     int verified;  // times that verify took it
     bool stressed; // its inputs are not the bench's own (verify/stress.h)
@@ -115,5 +115,7 @@ void kb_data_addresses(const struct kb_data *, const struct kb_case_data *, cons
 // Outputs and scratch poisoned with pattern `run` and undefined for the device, inouts as the set has them, guards
 // renewed.
 int kb_data_reset(struct kb_data *, struct kb_case_data *, const struct kb_set *, int run, struct kb_error *);
+// The same, but outputs and scratch stay as the call before left them.
+int kb_data_restore(struct kb_data *, struct kb_case_data *, const struct kb_set *, int run, struct kb_error *);
 
 #endif

@@ -400,6 +400,7 @@ struct kbe_fill {
     kbe_u64 rows;  // elements / inner
     double a, b;   // low, high; or mean, std; or value
     int kind, dtype;
+    kbe_u64 other; // key of the values that a 64th of the elements has instead; 0: none has
 };
 
 KBE_FN kbe_u64 kbe_subnormal(int dtype, kbe_u64 h)
@@ -441,9 +442,13 @@ KBE_FN double kbe_fill_double(const struct kbe_fill *f, kbe_u64 i, kbe_u64 h)
         return KBE_ADD(f->a, KBE_MUL(f->b, kbe_normal(kbe_unit(h))));
     }
 }
+KBE_FN int kbe_fill_replaced(const struct kbe_fill *f, kbe_u64 i) // one element at least
+{
+    return f->other && ((kbe_random(~f->other, i) & 63) == 0 || i == f->other % kbe_umax(f->inner * f->rows, 1));
+}
 KBE_FN kbe_u64 kbe_fill_code(const struct kbe_fill *f, kbe_u64 i)
 {
-    kbe_u64 h = kbe_random(f->key, i);
+    kbe_u64 h = kbe_random(kbe_fill_replaced(f, i) ? f->other : f->key, i);
     return f->kind == KBE_DENORMALS ? kbe_subnormal(f->dtype, h) : kbe_encode(f->dtype, kbe_fill_double(f, i, h));
 }
 

@@ -40,12 +40,14 @@ static int upload(struct kb_data *d, const struct kb_case_data *c, int arg, enum
     return failed ? -1 : 0;
 }
 
-bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t set, int arg, struct kbe_fill *out)
+bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t set, uint64_t base, int arg,
+                struct kbe_fill *out)
 {
     const struct kb_arg *a = &d->bench->args[arg];
     const struct kb_fill *f = fill_of(d->bench, c->index, arg);
     uint64_t n = (uint64_t)c->elements[arg], inner = a->ndim ? (uint64_t)c->shape[arg][a->ndim - 1] : 1;
-    *out = (struct kbe_fill){.key = kb_fill_key(d->seed, set, c->index, arg),
+    *out = (struct kbe_fill){.key = kb_fill_key(d->seed, base ? base : set, c->index, arg),
+                             .other = base ? kb_fill_key(d->seed, set, c->index, arg) : 0,
                              .inner = inner ? inner : 1,
                              .a = f->mean,
                              .b = f->std,
@@ -65,7 +67,7 @@ static int fill_input(struct kb_data *d, const struct kb_case_data *c, const str
                       struct kb_error *e)
 {
     struct kbe_fill fill;
-    if (!kb_fill_of(d, c, s->number, arg, &fill))
+    if (!kb_fill_of(d, c, s->number, s->base, arg, &fill))
         return upload(d, c, arg, d->bench->args[arg].dtype, fill_of(d->bench, c->index, arg)->file, &s->input[arg], e);
     return kb_op_fill(&d->ops, &s->input[arg], (uint64_t)c->elements[arg], &fill, e);
 }
@@ -212,15 +214,28 @@ int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s
     return failed || find_scales(d, c, s, e) || hash_results(d, s, e) ? -1 : 0;
 }
 
-int kb_set_fill(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+static int fill_numbered(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, uint64_t base, struct kb_error *e)
 {
     s->ready = false;
     s->verified = 0;
     s->number = ++c->next_number;
+    s->base = base;
     d->counter++;
     if (kb_set_inputs(d, c, s, e) || (d->has_reference && kb_set_reference(d, c, s, e)))
         return -1;
     s->has_reference = d->has_reference;
     s->ready = true;
     return 0;
+}
+
+int kb_set_fill(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+{
+    return fill_numbered(d, c, s, 0, e);
+}
+
+int kb_set_touch(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+{
+    if (s->base) // a difference to a difference has no number: whole again first
+        return kb_set_fill(d, c, s, e);
+    return fill_numbered(d, c, s, s->number, e);
 }

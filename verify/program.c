@@ -39,6 +39,28 @@ const void *kb_image_for(const struct kb_image *image, const struct kb_device *d
     return NULL;
 }
 
+// Variables of the module stand at the start of a line, behind words on their linkage. Strings of printf are no memory.
+static bool is_global(const char *line, size_t size)
+{
+    static const char *const linkage[] = {".visible ", ".weak ", ".extern ", ".common "};
+    for (size_t i = 0; i < KB_COUNT(linkage); i++)
+        if (size > strlen(linkage[i]) && !memcmp(line, linkage[i], strlen(linkage[i]))) {
+            line += strlen(linkage[i]);
+            size -= strlen(linkage[i]);
+        }
+    return size > 8 && !memcmp(line, ".global ", 8) && !memmem(line, size, " $str", 5);
+}
+
+bool kb_image_has_globals(const struct kb_image *image)
+{
+    for (const char *line = image->ptx, *end; line && *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        if (is_global(line, (size_t)(end - line)))
+            return true;
+    }
+    return !image->ptx;
+}
+
 const cJSON *kb_program_compiled(const cJSON *compiled, const char *kernel, struct kb_error *e)
 {
     const cJSON *item;

@@ -6,53 +6,112 @@
 #include <string.h>
 
 enum { LONG_US = 400 * 1000, LEAST_PAIRS = 2 }; // where a pair takes long, fewer do
+enum { MANY_US = 1500 * 1000 };                 // for all of the single calls
+
+struct calls {
+    struct kb_data *d;
+    const struct kb_variant *variant;
+    struct kb_program program;
+    struct kb_repeat *r;
+};
+
+enum kb_repeat_kind kb_repeat_kind(int pair)
+{
+    return (enum kb_repeat_kind)(pair % KB_REPEAT_KINDS);
+}
 
 static void say_which(struct kb_repeat *r)
 {
-    char inner[sizeof r->last.reason];
+    char inner[sizeof r->last.reason], first[24] = "";
     memcpy(inner, r->last.reason, sizeof inner);
-    snprintf(r->last.reason, sizeof r->last.reason, "call %d or %d of a freshly loaded module: %.400s", r->calls - 1,
-             r->calls, inner);
+    if (!r->many)
+        snprintf(first, sizeof first, "%d or ", r->calls - 1);
+    snprintf(r->last.reason, sizeof r->last.reason, "call %s%d of a freshly loaded module: %.400s", first, r->calls,
+             inner);
 }
 
 // New inputs under addresses that the version has seen, where the reference allows.
-static struct kb_set *next_set(struct kb_data *d, struct kb_case_data *c, int pair, bool *fresh, struct kb_error *e)
+static struct kb_set *next_set(struct kb_data *d, struct kb_case_data *c, enum kb_repeat_kind kind, bool *fresh,
+                               struct kb_error *e)
 {
     bool command = d->bench->reference.kind == KB_REFERENCE_COMMAND; // starting a program is never quick
     double most_us = command ? 0 : d->on_cpu ? 1e6 : 50e3;
     if (c->reference_us > most_us || !c->set_count)
         return kb_data_take(d, c, fresh, e);
-    struct kb_set *s = &c->sets[pair % c->set_count];
-    if (kb_set_fill(d, c, s, e))
+    struct kb_set *s = &c->sets[0];
+    if (kind == KB_REPEAT_TOUCHED && s->ready ? kb_set_touch(d, c, s, e) : kb_set_fill(d, c, s, e))
         return NULL;
     s->verified = 1;
     *fresh = true;
     return s;
 }
 
-int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_variant *v, const cJSON *compiled,
-                  const struct kb_image *image, const struct kb_plan *plan, struct kb_repeat *r, struct kb_error *e)
+static int one_pair(struct calls *w, const struct kb_plan *plan, struct kb_error *e)
 {
-    struct kb_program program = {0};
-    int wanted = d->on_cpu ? KB_REPEAT_PAIRS : KB_REPEAT_PAIRS_GPU, failed = 0;
-    *r = (struct kb_repeat){0};
-    if (kb_program_load(d->device, v, compiled, image, &program, e))
-        return -1;
+    static const char *const names[KB_REPEAT_KINDS] = {
+        [KB_REPEAT_TOUCHED] = "a few inputs changed", [KB_REPEAT_STALE] = "outputs holding older results"};
+    struct kb_repeat *r = w->r;
+    enum kb_repeat_kind kind = kb_repeat_kind(r->pairs);
+    bool fresh = false;
+    struct kb_set *s = next_set(w->d, r->c, kind, &fresh, e);
+    enum kb_trial_depth depth = kind == KB_REPEAT_FRESH ? KB_TRIAL_VERIFY : KB_TRIAL_STALE;
+    int failed = !s || kb_trial_run(w->d, r->c, s, &w->program, plan, w->variant, depth, &r->last, e);
+    r->last.fresh = fresh;
+    r->last.inputs = names[kind];
+    r->set = s;
+    r->calls += 2;
+    r->pairs++;
+    r->differing += !failed && r->last.differs;
+    return failed;
+}
+
+static int all_pairs(struct calls *w, const struct kb_plan *plan, struct kb_error *e)
+{
+    struct kb_repeat *r = w->r;
+    int wanted = w->d->on_cpu ? KB_REPEAT_PAIRS : KB_REPEAT_PAIRS_GPU, failed;
     int64_t start = kb_now_us();
     do {
-        bool fresh = false;
         kb_trial_free(&r->last);
-        struct kb_set *s = next_set(d, c, r->pairs, &fresh, e);
-        failed = !s || kb_trial_run(d, c, s, &program, plan, v, KB_TRIAL_VERIFY, &r->last, e);
-        r->last.fresh = fresh;
-        r->set = s;
-        r->calls += 2;
-        r->pairs++;
-        r->differing += !failed && r->last.differs;
+        failed = one_pair(w, plan, e);
         if (r->pairs >= LEAST_PAIRS && kb_now_us() - start > LONG_US * (int64_t)r->pairs)
             break;
     } while (!failed && r->last.pass && r->pairs < wanted);
-    kb_program_unload(&program);
+    return failed;
+}
+
+// The smallest case, so that many are affordable; each call is compared.
+static int many_calls(struct calls *w, struct kb_error *e)
+{
+    struct kb_repeat *r = w->r;
+    int index = kb_data_smallest(w->d), failed;
+    struct kb_plan plan = {0};
+    r->many = true;
+    r->c = &w->d->cases[index];
+    if (kb_data_prepare(w->d, r->c, e) || kb_plan_make(w->d->bench, index, w->d->on_cpu, w->variant, &plan, e))
+        return -1;
+    r->set = &r->c->sets[0];
+    int64_t start = kb_now_us();
+    int most = r->calls + KB_REPEAT_MANY;
+    do {
+        kb_trial_free(&r->last);
+        failed = kb_trial_single(w->d, r->c, r->set, r->calls & 1, &w->program, &plan, w->variant, &r->last, e);
+        r->calls++;
+    } while (!failed && r->last.pass && r->calls < most && kb_now_us() - start < MANY_US);
+    kb_plan_free(&plan);
+    return failed;
+}
+
+int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_variant *v, const cJSON *compiled,
+                  const struct kb_image *image, const struct kb_plan *plan, struct kb_repeat *r, struct kb_error *e)
+{
+    struct calls w = {.d = d, .variant = v, .r = r};
+    *r = (struct kb_repeat){.c = c};
+    if (kb_program_load(d->device, v, compiled, image, &w.program, e))
+        return -1;
+    int failed = all_pairs(&w, plan, e);
+    if (!failed && r->last.pass && d->on_cpu && kb_image_has_globals(image))
+        failed = many_calls(&w, e);
+    kb_program_unload(&w.program);
     if (!failed && !r->last.pass)
         say_which(r);
     return failed ? -1 : 0;

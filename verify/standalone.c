@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "verify/fill.h"
+#include "verify/repeat.h"
 #include "verify/standalone_support.h"
 
 #include <inttypes.h>
@@ -94,7 +95,7 @@ static int add_data(struct writer *w, int arg, size_t *used, struct kb_error *e)
 static bool is_generated(const struct writer *w, int arg)
 {
     struct kbe_fill f;
-    return !w->set->stressed && kb_fill_of(w->d, w->c, w->set->number, arg, &f);
+    return !w->set->stressed && kb_fill_of(w->d, w->c, w->set->number, w->set->base, arg, &f);
 }
 
 static int add_all_data(struct writer *w, struct kb_error *e)
@@ -165,11 +166,15 @@ static void add_arrays(struct writer *w)
 // Two calls on each set, the last two on the one that failed; sets are numbered in the order of their use.
 static void add_keys(struct writer *w, int arg)
 {
-    int sets = (w->s->calls + 1) / 2;
-    kb_text_addf(&w->out, "        static const kbe_u64 kbe_keys_%d[] = {", arg);
-    for (int i = 0; i < sets; i++)
-        kb_text_addf(&w->out, "0x%" PRIx64 "u, ",
-                     kb_fill_key(w->d->seed, w->set->number - (uint64_t)(sets - 1 - i), w->c->index, arg));
+    int sets = w->s->same ? 1 : (w->s->calls + 1) / 2;
+    kb_text_addf(&w->out, "        static const kbe_u64 kbe_keys_%d[][2] = {", arg);
+    for (int i = 0; i < sets; i++) {
+        struct kbe_fill f;
+        uint64_t number = w->set->number - (uint64_t)(sets - 1 - i);
+        uint64_t base = sets > 1 ? (kb_repeat_kind(i) == KB_REPEAT_TOUCHED ? number - 1 : 0) : w->set->base;
+        kb_fill_of(w->d, w->c, number, base, arg, &f);
+        kb_text_addf(&w->out, "{0x%llxu, 0x%llxu}, ", f.key, f.other);
+    }
     kb_text_add(&w->out, "};\n");
 }
 
@@ -182,14 +187,25 @@ static void add_fill(struct writer *w, int arg)
                      arg, arg);
         return;
     }
-    kb_fill_of(w->d, w->c, w->set->number, arg, &f);
+    kb_fill_of(w->d, w->c, w->set->number, w->set->base, arg, &f);
     add_keys(w, arg);
-    kb_text_addf(&w->out, "        kbe_fill f%d = {kbe_keys_%d[call / 2], %lluu, %lluu, ", arg, arg, f.inner, f.rows);
+    kb_text_addf(&w->out, "        kbe_fill f%d = {kbe_keys_%d[%s][0], %lluu, %lluu, ", arg, arg,
+                 w->s->same ? "0" : "call / 2", f.inner, f.rows);
     add_number(&w->out, f.a);
     kb_text_add(&w->out, ", ");
     add_number(&w->out, f.b);
-    kb_text_addf(&w->out, ", %d, %d};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", f.kind, f.dtype,
-                 arg, arg, arg);
+    kb_text_addf(&w->out,
+                 ", %d, %d, kbe_keys_%d[%s][1]};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", f.kind,
+                 f.dtype, arg, w->s->same ? "0" : "call / 2", arg, arg, arg);
+}
+
+static void add_poison(struct writer *w, int arg)
+{
+    if (w->s->calls > 1 && !w->s->same)
+        kb_text_addf(&w->out, "        if (call / 2 %% %d == %d) // else as the call before left it\n    ",
+                     KB_REPEAT_KINDS, KB_REPEAT_FRESH);
+    kb_text_addf(&w->out, "        kbe_poison_all<<<1024, 128>>>(a%d.dtype, call & 1, a%d.data, a%d.n);\n", arg, arg,
+                 arg);
 }
 
 static void add_preparing(struct writer *w)
@@ -200,11 +216,8 @@ static void add_preparing(struct writer *w)
             add_fill(w, i);
         if (role == KB_INPUT)
             kb_text_addf(&w->out, "        kbe_keep(&a%d);\n", i);
-        if (role == KB_INPUT || role == KB_INOUT)
-            continue;
-        if (role != KB_SCALAR)
-            kb_text_addf(&w->out, "        kbe_poison_all<<<1024, 128>>>(a%d.dtype, call & 1, a%d.data, a%d.n);\n", i,
-                         i, i);
+        if (role == KB_OUTPUT || role == KB_SCRATCH)
+            add_poison(w, i);
     }
 }
 

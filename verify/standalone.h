@@ -17,6 +17,7 @@ struct kb_standalone {
     const char *reason; // what failed, one line
     const char *inputs; // their name where verify added them, else NULL
     int calls;          // of the kernel in a row, at least 1
+    bool same;          // all of them on the inputs of the set; else as verify/repeat.h has it
     int arg;            // the output to look at
     uint64_t first;     // its first wrong element
 };

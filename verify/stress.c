@@ -10,7 +10,8 @@ enum { SMALL_ELEMENTS = 65536, PROBES = 2 };
 
 const char *kb_stress_name(enum kb_stress kind)
 {
-    static const char *const names[KB_STRESSES] = {"large values", "tiny values", "cancellation", "equal rows"};
+    static const char *const names[KB_STRESSES] = {"large values", "tiny values",   "cancellation",
+                                                   "equal rows",   "whole numbers", "spikes"};
     return names[kind];
 }
 
@@ -96,19 +97,45 @@ static bool applies(const struct kb_data *d, const struct kb_case_data *c)
     return any;
 }
 
+// What the narrowest type of all bears.
+static double large_for(const struct kb_data *d)
+{
+    double large = INFINITY;
+    for (int k = 0; k < d->bench->arg_count; k++)
+        large = d->bench->args[k].role == KB_SCALAR ? large : fmin(large, large_of(d->bench->args[k].dtype));
+    return large;
+}
+
+// -2 to 2 with zeros of both signs, so that there are ties everywhere; every second row begins as the one before it.
+static double whole_of(uint64_t key, uint64_t i, uint64_t inner)
+{
+    static const double values[] = {-2, -1, -1, -0.0, 0, 1, 1, 2};
+    uint64_t row = i / inner, column = i % inner;
+    return values[kbe_random(key, (column < inner / 2 ? row & ~1ull : row) * inner + column) >> 61];
+}
+
+// One large value a row among normal numbers: in the last column, the first, anywhere, or where a warp begins.
+static double spike_of(uint64_t key, uint64_t i, uint64_t inner, double large)
+{
+    uint64_t row = i / inner, any = kbe_random(~key, row) % inner, at[] = {inner - 1, 0, any, any & ~31ull};
+    return i % inner == at[row % 4] ? 2 * large : kbe_normal(kbe_unit(kbe_random(key, i)));
+}
+
 static double value_of(const struct kb_data *d, enum kb_stress kind, enum kb_dtype dtype, uint64_t key, uint64_t i,
                        uint64_t inner)
 {
-    double z = kbe_normal(kbe_unit(kbe_random(key, i))), large = INFINITY;
+    double z = kbe_normal(kbe_unit(kbe_random(key, i)));
     switch (kind) {
-    case KB_STRESS_LARGE: // what the narrowest type of all bears
-        for (int k = 0; k < d->bench->arg_count; k++)
-            large = d->bench->args[k].role == KB_SCALAR ? large : fmin(large, large_of(d->bench->args[k].dtype));
-        return large * z;
+    case KB_STRESS_LARGE:
+        return large_for(d) * z;
     case KB_STRESS_TINY:
         return tiny_of(dtype) * z;
     case KB_STRESS_EQUAL_ROWS:
         return kbe_normal(kbe_unit(kbe_random(key, i / inner)));
+    case KB_STRESS_WHOLE:
+        return whole_of(key, i, inner);
+    case KB_STRESS_SPIKES:
+        return spike_of(key, i, inner, large_for(d));
     default: { // neighbours cancel but for the lower half of their digits
         double size = 1 + kbe_unit(kbe_random(~key, i >> 1));
         return (i & 1 ? -size : size) + size * sqrt(kb_dtype_epsilon(dtype)) * z;

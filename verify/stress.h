@@ -12,7 +12,15 @@
 #define KB_VERIFY_STRESS_H
 #include "verify/data.h"
 
-enum kb_stress { KB_STRESS_LARGE, KB_STRESS_TINY, KB_STRESS_CANCELLATION, KB_STRESS_EQUAL_ROWS, KB_STRESSES };
+enum kb_stress {
+    KB_STRESS_LARGE,
+    KB_STRESS_TINY,
+    KB_STRESS_CANCELLATION,
+    KB_STRESS_EQUAL_ROWS,
+    KB_STRESS_WHOLE,
+    KB_STRESS_SPIKES,
+    KB_STRESSES
+};
 const char *kb_stress_name(enum kb_stress); // "large values", ...
 
 // The case on which versions are tried with such inputs, and again and again: the largest of the small ones, with the

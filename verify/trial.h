@@ -22,12 +22,13 @@ struct kb_trial_output { // of one argument that the kernel writes
     uint64_t cells[KBE_MAP_ROWS * KBE_MAP_COLUMNS];
 };
 // RUN: guards, everything written, inputs kept, no non-finite element where the reference is a number. VERIFY: that,
-// and the size of the error.
-enum kb_trial_depth { KB_TRIAL_RUN, KB_TRIAL_VERIFY };
+// and the size of the error. STALE: as VERIFY, but outputs and scratch are as the calls before left them instead of
+// poisoned, and nothing is said of what was not written: a kernel that leaves an old result shows by its value.
+enum kb_trial_depth { KB_TRIAL_RUN, KB_TRIAL_VERIFY, KB_TRIAL_STALE };
 
 struct kb_trial {
-    enum kb_trial_depth depth;
-    bool pass;
+    enum kb_trial_depth depth; // RUN or VERIFY
+    bool stale, pass;
     char reason[512];   // of the first thing that is wrong, else a remark or ""
     bool fresh;         // the set was seen by nobody before
     bool notable;       // passed with a remark that people should see: it differs, or proves nothing
@@ -44,6 +45,9 @@ struct kb_trial {
 int kb_trial_run(struct kb_data *, struct kb_case_data *, struct kb_set *, const struct kb_program *,
                  const struct kb_plan *, const struct kb_variant *, enum kb_trial_depth, struct kb_trial *,
                  struct kb_error *);
+// One call on poisoned outputs of work[run], and its result as below.
+int kb_trial_single(struct kb_data *, struct kb_case_data *, struct kb_set *, int run, const struct kb_program *,
+                    const struct kb_plan *, const struct kb_variant *, struct kb_trial *, struct kb_error *);
 // What work[run] holds against the reference of the set, guards too (after timed launches).
 int kb_trial_compare(struct kb_data *, struct kb_case_data *, struct kb_set *, int run, struct kb_trial *,
                      struct kb_error *);

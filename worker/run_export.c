@@ -35,6 +35,7 @@ static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, 
     if (kb_set_make(&w->data, c, own, e))
         return NULL;
     own->number = strtoull(kb_json_text(failure, "set", "1"), NULL, 10);
+    own->base = strtoull(kb_json_text(failure, "base", "0"), NULL, 10);
     if (kb_set_inputs(&w->data, c, own, e) || (w->data.has_reference && kb_set_reference(&w->data, c, own, e)))
         return NULL;
     return own;
@@ -57,6 +58,7 @@ static char *text_of(struct run_worker *w, const cJSON *head, const struct kb_va
     struct kb_standalone request = {.variant = v,
                                     .reason = kb_json_text(head, "reason", NULL),
                                     .inputs = kb_json_text(failure, "inputs", NULL),
+                                    .same = kb_json_bool(failure, "same", false),
                                     .calls = calls < 1 || calls > 1000 ? 1 : (int)calls,
                                     .arg = output_of(w->data.bench, failure),
                                     .first = strtoull(kb_json_text(failure, "index", "0"), NULL, 10)};

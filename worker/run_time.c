@@ -102,16 +102,13 @@ static void fail_job(struct run_time_job *j, const struct kb_case_data *c, const
     j->failed = true;
 }
 
-// Outputs of the last timed launch: right once is not enough.
-static int check_after(struct run_time_job *j, struct run_target *t, struct kb_error *e)
+// What the last launch of a version left, against the reference.
+static int judge(struct run_time_job *j, struct run_target *t, const char *when, struct kb_error *e)
 {
     struct kb_trial trial = {0};
-    // What runs in a row made of an inout is nothing to compare with; one more run of the same module is.
-    int failed = has_inouts(j->w->data.bench) &&
-                 (restore_inouts(t, e) || launch_again(t, e) || j->w->device->ops->sync(j->w->device, e));
-    failed = failed || kb_trial_compare(&j->w->data, t->data, t->sets[t->last_set], t->run, &trial, e);
+    int failed = kb_trial_compare(&j->w->data, t->data, t->sets[t->last_set], t->run, &trial, e);
     if (!failed && !trial.pass) {
-        char *reason = kb_format("right before, wrong after the timed launches: %s", trial.reason);
+        char *reason = kb_format("right before, wrong %s: %s", when, trial.reason);
         fail_job(j, t->data, reason);
         free(reason);
     }
@@ -119,29 +116,69 @@ static int check_after(struct run_time_job *j, struct run_target *t, struct kb_e
     return failed;
 }
 
-// A result that is kept in a global, or remembered by pointer, is right until the inputs change: the set gets new
-// values in place where the reference is quick enough, and the same module runs once more. On poisoned outputs: those
-// that a version leaves alone may hold what a challenger wrote.
+// Outputs get numbers of the result's size that are not the result, scratch its poison: what a version leaves alone, or
+// finds by what it wrote last time, is then wrong.
+static int spoil_outputs(struct run_time_job *j, const struct run_target *t, int run, struct kb_error *e)
+{
+    struct kb_data *d = &j->w->data;
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        const struct kb_arg *a = &d->bench->args[i];
+        const struct kb_buffer *b = &t->data->work[run][i];
+        bool real = kb_dtype_is_float(a->dtype);
+        struct kbe_fill f = {.key = 0x73706f696c + j->looks,
+                             .inner = 1,
+                             .rows = 1,
+                             .b = real ? t->sets[t->last_set]->fallback[i] : 100,
+                             .kind = real ? KBE_NORMAL : KBE_INTEGERS,
+                             .dtype = (int)a->dtype};
+        uint64_t n = (uint64_t)t->data->elements[i];
+        if ((a->role == KB_OUTPUT && kb_op_fill(&d->ops, b, n, &f, e)) ||
+            (a->role == KB_SCRATCH && kb_op_poison(&d->ops, b, n, a->dtype, run, e)))
+            return -1;
+    }
+    return 0;
+}
+
+// In the middle of the timed launches, when no kernel can expect it.
+static int check_between(void *context, struct kb_error *e)
+{
+    struct run_time_job *j = context;
+    if (judge(j, j->first, "in timed launches", e))
+        return -1;
+    j->looks++;
+    for (int run = 0; run < 2 && !j->failed; run++)
+        if (spoil_outputs(j, j->first, run, e))
+            return -1;
+    return j->failed;
+}
+
+// Outputs of the last timed launch: right once is not enough.
+static int check_after(struct run_time_job *j, struct run_target *t, struct kb_error *e)
+{
+    // What runs in a row made of an inout is nothing to compare with; one more run of the same module is.
+    if (has_inouts(j->w->data.bench) &&
+        (restore_inouts(t, e) || launch_again(t, e) || j->w->device->ops->sync(j->w->device, e)))
+        return -1;
+    return judge(j, t, "after the timed launches", e);
+}
+
+// A result that is kept in a global, or remembered by pointer or by a few of the inputs, is right until the inputs
+// change: some of the set's values become others in place where the reference is quick enough, and the same module runs
+// once more on outputs as they are. Where that is not possible, on poisoned outputs: those that a version leaves alone
+// may hold what a challenger wrote.
 static int check_changed(struct run_time_job *j, struct run_target *t, struct kb_error *e)
 {
     struct kb_data *d = &j->w->data;
-    struct kb_trial trial = {0};
+    struct kb_set *s = t->sets[t->last_set];
     bool quick = t->data->reference_us <= (j->settled ? 50e3 : 5e3);
     bool changes = d->has_reference && d->bench->reference.kind == KB_REFERENCE_KERNEL && quick;
     if (j->failed || !(changes || t->alternates))
         return 0;
-    int failed = (changes && kb_set_fill(d, t->data, t->sets[t->last_set], e)) ||
-                 kb_data_reset(d, t->data, t->sets[t->last_set], t->run, e) || launch_again(t, e) ||
-                 d->device->ops->sync(d->device, e) ||
-                 kb_trial_compare(d, t->data, t->sets[t->last_set], t->run, &trial, e);
-    if (!failed && !trial.pass) {
-        char *reason = kb_format("right before, wrong %s: %s",
-                                 changes ? "when its inputs change" : "after the timed launches", trial.reason);
-        fail_job(j, t->data, reason);
-        free(reason);
-    }
-    kb_trial_free(&trial);
-    return failed;
+    if ((changes && kb_set_touch(d, t->data, s, e)) ||
+        (changes ? kb_data_restore(d, t->data, s, t->run, e) : kb_data_reset(d, t->data, s, t->run, e)) ||
+        launch_again(t, e) || d->device->ops->sync(d->device, e))
+        return -1;
+    return judge(j, t, changes ? "when its inputs change" : "after the timed launches", e);
 }
 
 // The headline gets half of the budget, all other cases together the other half.
@@ -180,7 +217,9 @@ static int measure(struct run_time_job *j, struct run_target *targets, int count
                                         .warm = j->settled,
                                         .restore = inouts ? restore_turn : NULL,
                                         .interrupted = interrupted,
-                                        .interrupt_context = j};
+                                        .between = j->w->data.has_reference ? check_between : NULL,
+                                        .context = j};
+    j->first = &targets[0];
     for (int i = 0; i < count; i++) {
         targets[i].alternates = alternates;
         run[i] = (struct kb_timing_target){launch_turn, &targets[i], targets[i].plan.launch_count};

@@ -24,6 +24,8 @@ struct run_time_job {
     int budget_ms, cases;
     struct run_version *version, *against[KB_MAX_TARGETS - 1];
     int against_count, others; // others: kb_gpu_others, -1 unknown
+    struct run_target *first;  // the version itself, on the case that is being timed
+    uint64_t looks;            // at its outputs so far
     bool failed, timed;
     char reason[512];
 };

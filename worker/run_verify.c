@@ -39,8 +39,14 @@ static void send_unusable(const struct kb_frame *f, const char *version, const s
     kb_worker_send(head, NULL, 0);
 }
 
+struct calls { // what came before the end of a trial
+    const struct kb_set *set;
+    int count; // of the kernel in a row
+    bool same; // all on these inputs, else as verify/repeat.h has it
+};
+
 // What makes a failed trial happen again, in any worker: the request `export` takes it back (docs/protocol.md).
-static cJSON *failure_json(const struct run_worker *w, const struct kb_set *s, int calls, const struct kb_trial *t)
+static cJSON *failure_json(const struct run_worker *w, const struct calls *made, const struct kb_trial *t)
 {
     const struct kb_trial_output *wrong = t->output_count ? &t->outputs[0] : NULL;
     cJSON *failure = cJSON_CreateObject();
@@ -48,10 +54,13 @@ static cJSON *failure_json(const struct run_worker *w, const struct kb_set *s, i
     for (int i = t->output_count - 1; i >= 0; i--)
         if (!t->outputs[i].pass)
             wrong = &t->outputs[i];
-    snprintf(number, sizeof number, "%" PRIu64, s->number);
+    snprintf(number, sizeof number, "%" PRIu64, made->set->number);
     kb_json_set_text(failure, "set", number);
+    snprintf(number, sizeof number, "%" PRIu64, made->set->base);
+    kb_json_set_text(failure, "base", made->set->base ? number : NULL);
     kb_json_set_text(failure, "inputs", t->inputs);
-    kb_json_set_number(failure, "calls", calls);
+    kb_json_set_number(failure, "calls", made->count);
+    kb_json_set_bool(failure, "same", made->same);
     kb_json_set_text(failure, "arg", wrong ? w->data.bench->args[wrong->arg].name : NULL);
     snprintf(number, sizeof number, "%" PRIu64,
              !wrong           ? 0
@@ -61,9 +70,8 @@ static cJSON *failure_json(const struct run_worker *w, const struct kb_set *s, i
     return failure;
 }
 
-// calls: of the kernel in a row, as many as it took to fail.
 static void send_case(const struct run_worker *w, const struct kb_frame *f, const char *version,
-                      const struct kb_case_data *c, const struct kb_set *s, int calls, const struct kb_trial *t)
+                      const struct kb_case_data *c, const struct calls *made, const struct kb_trial *t)
 {
     cJSON *head = kb_frame_head("case", kb_frame_job(f)), *fields = kb_trial_json(&w->data, c, t), *item;
     kb_json_set_text(head, "version", version);
@@ -71,7 +79,7 @@ static void send_case(const struct run_worker *w, const struct kb_frame *f, cons
         cJSON_AddItemToObject(head, item->string, item);
     cJSON_Delete(fields);
     if (!t->pass)
-        kb_json_set(head, "failure", failure_json(w, s, calls, t));
+        kb_json_set(head, "failure", failure_json(w, made, t));
     kb_worker_send(head, NULL, 0);
 }
 
@@ -150,7 +158,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         send_unusable(f, v->key, c, rung, absent ? "na" : "fail", kb_error_line(&error));
         note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
     } else {
-        send_case(w, f, v->key, c, s, 1, &t);
+        send_case(w, f, v->key, c, &(struct calls){.set = s, .count = 1}, &t);
         keep_counts(v, index, t.facts);
         if (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference) // verify follows, where it can
             send_facts(f, v->key, c, &t);
@@ -167,13 +175,12 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
 
 // A trial beyond the declared ones: told only where it failed, since it passes for one case like any other.
 static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
-                        const struct kb_case_data *c, const struct kb_set *s, int calls, struct kb_trial *t,
-                        struct outcome *o)
+                        const struct kb_case_data *c, const struct calls *made, struct kb_trial *t, struct outcome *o)
 {
     if (t->pass)
         return;
     char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
-    send_case(w, f, v->key, c, s, calls, t);
+    send_case(w, f, v->key, c, made, t);
     send_facts(f, v->key, c, t);
     note(o, label, true, &o->failed, t->reason);
     free(label);
@@ -194,7 +201,7 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
             return -1;
         }
         t.inputs = kb_stress_name((enum kb_stress)kind);
-        tell_beyond(w, f, v, c, s, 1, &t, o);
+        tell_beyond(w, f, v, c, &(struct calls){.set = s, .count = 1}, &t, o);
         kb_trial_free(&t);
     }
     return 0;
@@ -206,7 +213,7 @@ static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_
     struct kb_repeat r;
     int failed = kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, plan, &r, e);
     if (!failed) {
-        tell_beyond(w, f, v, c, r.set, r.calls, &r.last, o);
+        tell_beyond(w, f, v, r.c, &(struct calls){r.set, r.calls, r.many}, &r.last, o);
         if (r.differing && r.last.pass)
             snprintf(o->remark, sizeof o->remark, "%s: %d of %d repeated runs differ bitwise", c->label, r.differing,
                      r.pairs);

@@ -10,7 +10,7 @@ struct cpu_device {
     struct ptx_space_table space;
     struct ptx_heap heap;
     enum ptx_check check;
-    uint64_t seed, budget;
+    uint64_t seed, launches, budget;
     cJSON *facts;
     struct ptx_allocation workspace;
 };

@@ -105,6 +105,8 @@ static void describe(const struct ptx_allocation *known, uint64_t address, uint3
     else if (address < a->low)
         snprintf(text, size, "%s[%" PRId64 "], %" PRId64 " before its start (%" PRId64 " elements%s)", a->name, index,
                  -index, count, shape);
+    else if (address + bytes <= a->high)
+        snprintf(text, size, "%s[%" PRId64 "]", a->name, index);
     else
         snprintf(text, size, "%s[%" PRId64 "], across its end (%" PRId64 " elements%s)", a->name, index, count, shape);
 }
@@ -140,7 +142,10 @@ static bool in_global(struct ptx_warp *w, const struct ptx_op *o, int lane, uint
         return false;
     }
     if (a->read_only && o->write) {
-        ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s at %s, which is constant", verb(o), a->name);
+        char where[400];
+        describe(a, address, element_bytes(o, bytes), where, sizeof where);
+        ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s at %s, which %s", verb(o), where,
+                  a->variable ? "is constant" : "is an input: kernels must not change it");
         return false;
     }
     return true;

@@ -205,7 +205,7 @@ H(isconst)
     ACTIVE(i)
     {
         const struct ptx_allocation *a = ptx_space_find(w->thread->launch->space, R64(1)[i]);
-        bits |= (uint32_t)(a && a->read_only) << i;
+        bits |= (uint32_t)(a && a->read_only && a->variable) << i;
     }
     set_predicate(w, o, mask, bits);
 }

@@ -24,7 +24,7 @@ struct ptx_allocation {
     int ndim;
     int64_t shape[KB_MAX_DIMS];
     bool variable;          // a variable of the module
-    bool read_only;         // .const
+    bool read_only;         // .const, or an input
     void *memory;           // what to free
     struct ptx_cell *cells; // check "full": who touched its elements in this launch
     uint64_t *undefined;    // check "full": see undefined.h; NULL: all of it has content

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 240000, MOST_KERNELS = 128 };
+enum { PATIENCE_MS = 240000, MOST_KERNELS = 256 };
 
 struct kernel {
     char *name;      // file name without its end

@@ -338,11 +338,57 @@ static void a_waiting_request_ends_it(void **state)
     options.budget_ms = 100000;
     options.width = 1e-9;
     options.interrupted = at_once;
-    options.interrupt_context = &asked;
+    options.context = &asked;
     struct kb_timing_result r = time_one(&v, &options);
     assert_int_equal(asked, 1);
     assert_true(v.runs <= 3);
     kb_timing_result_free(&r);
+    close_device();
+}
+
+struct look { // of one that looks at the results so far
+    const struct version *v;
+    int looks, runs, answer; // runs of the version at the last look
+};
+
+static int look_at(void *context, struct kb_error *e)
+{
+    struct look *l = context;
+    assert_true(l->v->runs > l->runs); // something new is there each time
+    l->runs = l->v->runs;
+    l->looks++;
+    return l->answer < 0 ? kb_fail(e, NULL, NULL, "the look failed") : l->answer;
+}
+
+static void results_are_looked_at_in_the_middle(void **state)
+{
+    (void)state;
+    open_device("cold=40;warm=30", "");
+    struct version v = version('a', 1);
+    struct look l = {.v = &v};
+    struct kb_timing_options options = both;
+    options.between = look_at;
+    options.context = &l;
+    struct kb_timing_result r = time_one(&v, &options);
+    assert_true(l.looks >= 1); // between cold and warm at least
+    assert_true(v.runs > l.runs);
+    assert_true(r.has_cold && r.has_warm);
+    kb_timing_result_free(&r);
+
+    struct version wrong = version('b', 1);
+    l = (struct look){.v = &wrong, .answer = 1};
+    r = time_one(&wrong, &options);
+    assert_int_equal(l.looks, 1);
+    assert_int_equal(wrong.runs, l.runs); // nothing runs behind it
+    kb_timing_result_free(&r);
+
+    struct version lost = version('c', 1);
+    struct kb_timing_target target = {run_version, &lost, 1};
+    struct kb_error e = {0};
+    l = (struct look){.v = &lost, .answer = -1};
+    lost.log = &lost;
+    assert_int_equal(kb_timing_run(device, &target, 1, &options, &r, &e), -1);
+    assert_string_equal(e.what, "the look failed");
     close_device();
 }
 
@@ -570,6 +616,7 @@ int main(void)
         cmocka_unit_test(targets_take_turns_in_mirrored_order),
         cmocka_unit_test(a_run_of_several_launches_goes_from_first_to_last),
         cmocka_unit_test(a_waiting_request_ends_it),
+        cmocka_unit_test(results_are_looked_at_in_the_middle),
         cmocka_unit_test(noise_never_outlasts_the_budget),
         cmocka_unit_test(a_run_longer_than_the_budget_gives_its_one_sample),
         cmocka_unit_test(failures_come_back_as_errors),

@@ -1,5 +1,5 @@
 // expect: fail at run
-// says: changed its input x
+// says: x[0], which is an input
 // Right, but leaves exponentials in its input.
 #include "right.cuh"
 
