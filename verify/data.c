@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SMALL_ELEMENTS = 65536 };
+
 bool kb_device_is_lost(const struct kb_device *device)
 {
     return device->fault.kind == KB_FAULT_POISONED || device->fault.kind == KB_FAULT_LOST;
@@ -198,6 +200,24 @@ void kb_data_close(struct kb_data *d)
     *d = (struct kb_data){0};
 }
 
+int64_t kb_case_elements(const struct kb_data *d, const struct kb_case_data *c)
+{
+    int64_t n = 0;
+    for (int i = 0; i < d->bench->arg_count; i++)
+        n += c->elements[i];
+    return n;
+}
+
+bool kb_case_is_small(const struct kb_data *d, const struct kb_case_data *c)
+{
+    return kb_case_elements(d, c) <= SMALL_ELEMENTS;
+}
+
+bool kb_reference_is_slower(const struct kb_data *d, const struct kb_case_data *c, double us)
+{
+    return c->reference_us > (d->on_cpu && kb_case_is_small(d, c) ? 25 * us : us);
+}
+
 int kb_data_smallest(const struct kb_data *d)
 {
     int best = -1;
@@ -334,16 +354,16 @@ static bool has_room(const struct kb_data *d, const struct kb_case_data *c)
     return c->set_count && c->set_count < d->want_sets && d->used_bytes + c->set_bytes <= d->budget_bytes;
 }
 
-static bool is_slow(const struct kb_case_data *c)
+static bool is_slow(const struct kb_data *d, const struct kb_case_data *c)
 {
-    return c->reference_us > 20e3;
+    return kb_reference_is_slower(d, c, 20e3);
 }
 
 bool kb_data_has_slow(const struct kb_data *d)
 {
     for (int i = 0; i < d->bench->case_count; i++) {
         const struct kb_case_data *c = &d->cases[i];
-        if (c->usable && is_slow(c) && (first_stale(c) || has_room(d, c)))
+        if (c->usable && is_slow(d, c) && (first_stale(c) || has_room(d, c)))
             return true;
     }
     return false;
@@ -357,7 +377,7 @@ int kb_data_refill(struct kb_data *d, bool slow, struct kb_case_data **c_out, st
         struct kb_case_data *c = &d->cases[i];
         struct kb_set *s = first_stale(c);
         bool room = has_room(d, c);
-        if (!c->usable || (is_slow(c) && !slow) || (!s && c->set_count && !room))
+        if (!c->usable || (is_slow(d, c) && !slow) || (!s && c->set_count && !room))
             continue;
         *c_out = c;
         if (!c->set_count) {
@@ -386,7 +406,7 @@ struct kb_set *kb_data_take(struct kb_data *d, struct kb_case_data *c, bool *fre
                                  (c->sets[i].verified == best->verified && c->sets[i].number < best->number)))
             best = &c->sets[i];
     *fresh = best && !best->verified;
-    if (!*fresh && (!best || c->reference_us <= 50e3)) {
+    if (!*fresh && (!best || !kb_reference_is_slower(d, c, 50e3))) {
         best = best ? best : &c->sets[0];
         if (kb_set_fill(d, c, best, e)) {
             unusable(d, c, e);

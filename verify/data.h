@@ -92,6 +92,11 @@ bool kb_device_is_lost(const struct kb_device *); // nothing more can be done in
 bool kb_arg_is_written(enum kb_role);             // output or inout
 enum kb_dtype kb_reference_type(enum kb_dtype);   // doubles for floating types
 int kb_data_smallest(const struct kb_data *);     // usable case with the fewest elements, -1 if none
+// The reference took longer than this. On the CPU small cases get 25 times as long: what depends on it, the numbers of
+// sets above all, must not change with the load of the machine, or a seed would not give the same metrics again.
+bool kb_reference_is_slower(const struct kb_data *, const struct kb_case_data *, double us);
+int64_t kb_case_elements(const struct kb_data *, const struct kb_case_data *);
+bool kb_case_is_small(const struct kb_data *, const struct kb_case_data *); // all arrays together: 65,536 elements
 
 // Makes outputs and one filled set of a case, if not there yet. -1: the case is not usable (its `why` is filled) or the
 // device failed (see device.fault).

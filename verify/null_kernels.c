@@ -136,7 +136,8 @@ static bool inputs_change(const struct kb_data *d, const struct kb_case_data *c)
 static int keep_earlier(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, unsigned char **earlier,
                         struct kb_error *e)
 {
-    if (d->bench->reference.kind != KB_REFERENCE_KERNEL || c->reference_us > QUICK_US || !inputs_change(d, c))
+    if (d->bench->reference.kind != KB_REFERENCE_KERNEL || kb_reference_is_slower(d, c, QUICK_US) ||
+        !inputs_change(d, c))
         return 0;
     for (int i = 0; i < d->bench->arg_count; i++)
         if (kb_arg_is_written(d->bench->args[i].role) && c->elements[i] > HOST_ELEMENTS)

@@ -36,7 +36,7 @@ static struct kb_set *next_set(struct kb_data *d, struct kb_case_data *c, enum k
 {
     bool command = d->bench->reference.kind == KB_REFERENCE_COMMAND; // starting a program is never quick
     double most_us = command ? 0 : d->on_cpu ? 1e6 : 50e3;
-    if (c->reference_us > most_us || !c->set_count)
+    if (kb_reference_is_slower(d, c, most_us) || !c->set_count)
         return kb_data_take(d, c, fresh, e);
     struct kb_set *s = &c->sets[0];
     if (kind == KB_REPEAT_TOUCHED && s->ready ? kb_set_touch(d, c, s, e) : kb_set_fill(d, c, s, e))
@@ -57,7 +57,7 @@ static int one_pair(struct calls *w, const struct kb_plan *plan, struct kb_error
     enum kb_trial_depth depth = kind == KB_REPEAT_FRESH ? KB_TRIAL_VERIFY : KB_TRIAL_STALE;
     int failed = !s || kb_trial_run(w->d, r->c, s, &w->program, plan, w->variant, depth, &r->last, e);
     r->last.fresh = fresh;
-    r->last.inputs = names[kind];
+    r->last.inputs = names[kind == KB_REPEAT_TOUCHED && s && !s->base ? KB_REPEAT_STALE : kind];
     r->set = s;
     r->calls += 2;
     r->pairs++;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_ELEMENTS = 65536, PROBES = 2 };
+enum { PROBES = 2 };
 
 const char *kb_stress_name(enum kb_stress kind)
 {
@@ -15,28 +15,15 @@ const char *kb_stress_name(enum kb_stress kind)
     return names[kind];
 }
 
-static int64_t size_of(const struct kb_data *d, const struct kb_case_data *c)
-{
-    int64_t n = 0;
-    for (int i = 0; i < d->bench->arg_count; i++)
-        n += c->elements[i];
-    return n;
-}
-
-bool kb_case_is_small(const struct kb_data *d, const struct kb_case_data *c)
-{
-    return size_of(d, c) <= SMALL_ELEMENTS;
-}
-
 int kb_data_small_case(const struct kb_data *d)
 {
     int best = -1;
     for (int i = 0; i < d->bench->case_count; i++) {
         const struct kb_case_data *c = &d->cases[i], *b = best < 0 ? NULL : &d->cases[best];
         bool plain = !d->bench->cases[i].fills, best_plain = b && !d->bench->cases[best].fills;
-        if (!c->usable || size_of(d, c) > SMALL_ELEMENTS || (best_plain && !plain))
+        if (!c->usable || !kb_case_is_small(d, c) || (best_plain && !plain))
             continue;
-        if (!b || plain != best_plain || size_of(d, c) > size_of(d, b))
+        if (!b || plain != best_plain || kb_case_elements(d, c) > kb_case_elements(d, b))
             best = i;
     }
     return best < 0 ? kb_data_smallest(d) : best;
@@ -87,7 +74,7 @@ static bool may_be_anything(const struct kb_data *d, const struct kb_case_data *
 static bool applies(const struct kb_data *d, const struct kb_case_data *c)
 {
     bool any = false;
-    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL || size_of(d, c) > SMALL_ELEMENTS)
+    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL || !kb_case_is_small(d, c))
         return false;
     for (int i = 0; i < d->bench->arg_count; i++) {
         if (kb_arg_is_written(d->bench->args[i].role) && !kb_dtype_is_float(d->bench->args[i].dtype))

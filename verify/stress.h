@@ -26,7 +26,6 @@ const char *kb_stress_name(enum kb_stress); // "large values", ...
 // The case on which versions are tried with such inputs, and again and again: the largest of the small ones, with the
 // bench's own fills if there is one such. -1: none.
 int kb_data_small_case(const struct kb_data *);
-bool kb_case_is_small(const struct kb_data *, const struct kb_case_data *); // all arrays together: 65,536 elements
 
 // The set of this case, made when it is first asked for. *out NULL: there is none (no reference kernel, no input that
 // may be replaced, the reference has no number there, no memory). -1: the device failed.
