@@ -335,39 +335,36 @@ static int unary(struct parser *p, struct value *v)
     return apply(p, SUBTRACT, start, v, right);
 }
 
-static int product(struct parser *p, struct value *v)
+// Operands with operators of one rank between them, from left to right.
+static int chain(struct parser *p, const char *operators, int (*operand)(struct parser *, struct value *),
+                 struct value *v)
 {
-    if (unary(p, v))
+    static const char signs[] = "+-*/%"; // in the order of enum operation
+    if (operand(p, v))
         return -1;
     for (;;) {
         skip_blanks(p);
         const char *where = p->at;
-        enum operation op = *where == '*' ? MULTIPLY : *where == '/' ? DIVIDE : REMAINDER;
-        if (*where != '*' && *where != '/' && *where != '%')
+        if (!*where || !strchr(operators, *where))
             return 0;
         p->at++;
         struct value right = {0};
-        if (unary(p, &right) || apply(p, op, where, v, right))
+        if (operand(p, &right) || apply(p, (enum operation)(strchr(signs, *where) - signs), where, v, right))
             return -1;
     }
+}
+
+static int product(struct parser *p, struct value *v)
+{
+    return chain(p, "*/%", unary, v);
 }
 
 static int expression(struct parser *p, struct value *v)
 {
     if (++p->depth > MAX_DEPTH)
         return fail_at(p, p->at, NULL, "nested too deeply");
-    if (product(p, v))
+    if (chain(p, "+-", product, v))
         return -1;
-    for (;;) {
-        skip_blanks(p);
-        const char *where = p->at;
-        if (*where != '+' && *where != '-')
-            break;
-        p->at++;
-        struct value right = {0};
-        if (product(p, &right) || apply(p, *where == '+' ? ADD : SUBTRACT, where, v, right))
-            return -1;
-    }
     p->depth--;
     return 0;
 }

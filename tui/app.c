@@ -128,6 +128,18 @@ const char *kb_app_case_label(const struct kb_app *a, int index)
     return *name ? name : kb_json_text(item, "label", "?");
 }
 
+void kb_app_case_marks(const struct kb_app *a, int index, bool here, struct kb_line *l)
+{
+    const struct kb_model_version *v = kb_app_version(a);
+    const cJSON *event = v ? (v->cases[index].verify ? v->cases[index].verify : v->cases[index].run) : NULL;
+    const char *status = kb_json_text(event, "status", "");
+    bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail");
+    enum kb_style style = pass ? KB_STYLE_GOOD : fail ? KB_STYLE_BAD : KB_STYLE_DIM;
+    enum kb_sign sign = pass ? KB_SIGN_PASS : fail ? KB_SIGN_FAIL : KB_SIGN_NONE;
+    kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
+    kb_spanf(l, style, "%s ", kb_sign(sign, a->ascii));
+}
+
 void kb_app_subject(const struct kb_app *a, int variant, const struct kb_model_version *v, struct kb_subject *s)
 {
     *s = (struct kb_subject){a->model, variant, kb_app_pick_timed_case(a), v, a->now_ms};

@@ -95,7 +95,8 @@ void kb_app_subject(const struct kb_app *, int variant, const struct kb_model_ve
 int kb_app_pick_timed_case(const struct kb_app *); // the case shown if it is timed, else the headline
 void kb_app_focus_variant(struct kb_app *, int variant);
 const char *kb_app_case_label(const struct kb_app *, int index);
-void kb_app_overlay(struct kb_app *, const struct kb_canvas *); // tui/overlay.c
+void kb_app_case_marks(const struct kb_app *, int index, bool here, struct kb_line *); // the cursor; right or wrong
+void kb_app_overlay(struct kb_app *, const struct kb_canvas *);                        // tui/overlay.c
 unsigned kb_app_overlay_key(struct kb_app *, int key);
 
 #endif

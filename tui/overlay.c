@@ -40,19 +40,7 @@ static void case_lines(const struct kb_app *a, struct kb_lines *out)
     const struct kb_model_version *v = kb_app_version(a);
     for (int i = 0; i < a->model->case_count; i++) {
         struct kb_line *l = kb_lines_add(out);
-        const cJSON *event = v ? (v->cases[i].verify ? v->cases[i].verify : v->cases[i].run) : NULL;
-        const char *status = kb_json_text(event, "status", "");
-        bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail");
-        kb_spanf(l, KB_STYLE_KEY, "%s ", i == a->overlay_cursor ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
-        kb_spanf(l,
-                 pass   ? KB_STYLE_GOOD
-                 : fail ? KB_STYLE_BAD
-                        : KB_STYLE_DIM,
-                 "%s ",
-                 kb_sign(pass   ? KB_SIGN_PASS
-                         : fail ? KB_SIGN_FAIL
-                                : KB_SIGN_NONE,
-                         a->ascii));
+        kb_app_case_marks(a, i, i == a->overlay_cursor, l);
         kb_span(l, KB_STYLE_TEXT, kb_app_case_label(a, i));
         const cJSON *timing = kb_model_timing(a->model, v, i);
         if (timing)

@@ -156,18 +156,8 @@ static void add_case(const struct kb_app *a, const struct kb_model_version *v, i
     struct kb_line *l = kb_lines_add(out);
     const struct kb_model_case *c = &v->cases[i];
     const cJSON *event = c->verify ? c->verify : c->run, *metrics = kb_model_worst_metrics(v, i, NULL);
-    const char *status = kb_json_text(event, "status", "");
-    bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail"), here = i == kb_app_case(a);
-    kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
-    kb_spanf(l,
-             pass   ? KB_STYLE_GOOD
-             : fail ? KB_STYLE_BAD
-                    : KB_STYLE_DIM,
-             "%s ",
-             kb_sign(pass   ? KB_SIGN_PASS
-                     : fail ? KB_SIGN_FAIL
-                            : KB_SIGN_NONE,
-                     a->ascii));
+    bool fail = !strcmp(kb_json_text(event, "status", ""), "fail"), here = i == kb_app_case(a);
+    kb_app_case_marks(a, i, here, l);
     kb_span_cut(l, label, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, kb_app_case_label(a, i));
     int x = label + 4;
     kb_span_pad(l, x);
