@@ -259,6 +259,23 @@ static void add_goals(const struct kb_model *m, struct kb_text *out)
     }
 }
 
+// What limits each, and the first thing to try.
+static void add_limits(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        const cJSON *step = v ? cJSON_GetArrayItem(kb_json_get(v->advice, "steps"), 0) : NULL;
+        const char *file = kb_json_text(step, "file", NULL);
+        if (!step)
+            continue;
+        kb_text_addf(out, "%s: limit %s (%s evidence): ", m->variants[i].name, kb_json_text(v->advice, "limit", "?"),
+                     kb_json_text(v->advice, "confidence", "?"));
+        if (file)
+            kb_text_addf(out, "%s:%d: ", file, (int)kb_json_int(step, "line", 0));
+        kb_text_addf(out, "%s\n", kb_json_text(step, "text", ""));
+    }
+}
+
 static void add_head(const struct kb_model *m, struct kb_text *out)
 {
     const char *kind = kb_json_text(m->device, "kind", "none"), *name = kb_json_text(m->device, "name", NULL),
@@ -296,6 +313,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     size_t before = raw.size;
     kb_text_add(&raw, "\n");
     add_goals(m, &raw);
+    add_limits(m, &raw);
     add_na_notes(m, &raw);
     if (raw.size == before + 1)
         raw.size = before;

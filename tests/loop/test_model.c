@@ -1,6 +1,8 @@
 // The model, driven by events alone.
 #include "base/json.h"
+#include "base/text.h"
 #include "loop/model.h"
+#include "loop/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -110,6 +112,32 @@ static void test_impossible_time_is_no_speed(void **state)
               "\"roofline\":{\"impossible\":true}}");
     assert_true(kb_model_current(&m, 1)->impossible);
     assert_true(isnan(kb_model_current(&m, 1)->cold_us));
+    kb_model_free(&m);
+}
+
+static void test_advice_in_table_and_document(void **state)
+{
+    (void)state;
+    struct kb_model m;
+    struct kb_text table = {0};
+    start(&m);
+    build(&m, "aaaa", 1);
+    apply(&m, "{\"type\":\"done\",\"variant\":\"tuned\",\"version\":1,\"status\":\"pass\"}");
+    apply(&m, "{\"type\":\"advice\",\"variant\":\"tuned\",\"version\":1,\"limit\":\"latency\",\"confidence\":\"fair\","
+              "\"evidence\":[],\"steps\":[{\"rule\":\"r\",\"text\":\"unroll\",\"file\":\"tuned.cu\",\"line\":7,"
+              "\"instruction\":\"LDG\"}],\"missing\":null}");
+    kb_report_table(&m, true, &table);
+    assert_non_null(strstr(table.data, "tuned: limit latency (fair evidence): tuned.cu:7: unroll\n"));
+    kb_text_free(&table);
+    cJSON *document = kb_model_document(&m);
+    const cJSON *variants = kb_json_get(document, "variants"), *naive = cJSON_GetArrayItem(variants, 0),
+                *tuned = cJSON_GetArrayItem(variants, 1);
+    assert_string_equal(kb_json_text(kb_json_get(tuned, "advice"), "limit", ""), "latency");
+    assert_true(cJSON_IsNull(kb_json_get(naive, "advice")));
+    assert_non_null(kb_json_text(naive, "advice_reason", NULL));
+    cJSON_Delete(document);
+    build(&m, "bbbb", 2); // a new version has none yet
+    assert_null(kb_model_current(&m, 1)->advice);
     kb_model_free(&m);
 }
 
@@ -235,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_ladder_of_one_version),
         cmocka_unit_test(test_wrong_version_has_no_speed_and_last_good_stays),
         cmocka_unit_test(test_impossible_time_is_no_speed),
+        cmocka_unit_test(test_advice_in_table_and_document),
         cmocka_unit_test(test_undo_brings_the_old_version_back),
         cmocka_unit_test(test_superseded_builds_do_not_pile_up),
         cmocka_unit_test(test_old_versions_keep_numbers_not_documents),
