@@ -22,7 +22,7 @@
 #include <cupti_target.h>
 
 static struct {
-    bool enabled, started, ranging, pushed;
+    bool enabled, started, ranging, pushed, sized;
     int period, enables, disables, starts, passes, submitted, hosts, ranges_open;
     long launches_before, launches, in_range;
     int next_pc; // to deliver
@@ -267,8 +267,6 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
     CALL("range_enable");
     fake.ranges_open++;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
-    fake.submitted = 0;
-    fake.passes = 0;
     return CUPTI_SUCCESS;
 }
 
@@ -282,17 +280,23 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *p)
 CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *p)
 {
     p->counterDataSize = 64;
+    fake.sized = true;
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params *p)
 {
+    if (!fake.sized) // CUPTI 13.0 crashes
+        abort();
+    fake.sized = false;
     memset(p->pCounterData, 0, p->counterDataSize);
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 {
+    fake.submitted = 0;
+    fake.passes = 0;
     bool good = p->range == CUPTI_UserRange && p->replayMode == CUPTI_UserReplay && p->pConfig && p->pCounterDataImage;
     return good ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
