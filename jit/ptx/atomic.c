@@ -117,18 +117,37 @@ static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint
     return ptx_access_slow(w, o, x);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("cx16"))) // every x86-64 since 2006
-#endif
-static unsigned __int128
-exchange128(bool compare, unsigned __int128 *at, unsigned __int128 y, unsigned __int128 z)
+typedef unsigned __int128 u128;
+
+// Swaps if *at is *old; else tells what it is.
+static bool swap128(u128 *at, u128 *old, u128 value)
 {
-    unsigned __int128 old = *at, seen; // may be torn: the swap then fails
-    for (;; old = seen) {
-        seen = __sync_val_compare_and_swap(at, old, !compare ? y : old == y ? z : old);
-        if (seen == old)
-            return old;
-    }
+#if defined(__x86_64__)
+    uint64_t low = (uint64_t)*old, high = (uint64_t)(*old >> 64);
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1" // every x86-64 since 2006
+                     : "=@ccz"(done), "+m"(*at), "+a"(low), "+d"(high)
+                     : "b"((uint64_t)value), "c"((uint64_t)(value >> 64))
+                     : "memory");
+    *old = (u128)high << 64 | low;
+    return done;
+#else
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool done = *at == *old;
+    *old = *at;
+    *at = done ? value : *at;
+    pthread_mutex_unlock(&lock);
+    return done;
+#endif
+}
+
+static u128 exchange128(bool compare, u128 *at, u128 y, u128 z)
+{
+    u128 old = 0;
+    while (!swap128(at, &old, !compare ? y : old == y ? z : old))
+        continue;
+    return old;
 }
 
 static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
@@ -141,9 +160,8 @@ static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
         uint64_t part[4];
         for (unsigned k = 0; k < 4; k++)
             part[k] = ptx_u64(w, ptx_operand(o, k + 3))[i];
-        unsigned __int128 y = (unsigned __int128)part[1] << 64 | part[0],
-                          z = (unsigned __int128)part[3] << 64 | part[2];
-        unsigned __int128 old = exchange128(o->sub == PTX_ATOM_CAS, (unsigned __int128 *)x.address[i], y, z);
+        u128 y = (u128)part[1] << 64 | part[0], z = (u128)part[3] << 64 | part[2];
+        u128 old = exchange128(o->sub == PTX_ATOM_CAS, (u128 *)x.address[i], y, z);
         ptx_u64(w, o->r[0])[i] = (uint64_t)old;
         ptx_u64(w, o->r[1])[i] = (uint64_t)(old >> 64);
     }

@@ -193,10 +193,12 @@ static void trap(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     ptx_fault(w, o, __builtin_ctz(mask), "CUDA_ERROR_LAUNCH_FAILED", "the kernel ran into a trap instruction");
 }
 
-// The heap of device malloc is one allocation, HEAP_BYTES as in the CUDA runtime; blocks carry their size in front.
-enum { HEAP_BYTES = 8 << 20, HEAP_HEADER = 16 };
-struct heap_block {
-    uint64_t bytes, is_free;
+// The heap of device malloc is one allocation, HEAP_BYTES as in the CUDA runtime. What lies where is known here and not
+// in front of the blocks, where a kernel could overwrite it.
+enum { HEAP_BYTES = 8 << 20, HEAP_GAP = 16 };
+struct ptx_heap_block {
+    size_t at, bytes;
+    bool is_free;
 };
 
 void ptx_heap_open(struct ptx_heap *h, struct ptx_space_table *space)
@@ -213,26 +215,34 @@ void ptx_heap_open(struct ptx_heap *h, struct ptx_space_table *space)
     ptx_space_add(space, &h->allocation);
 }
 
+void ptx_heap_close(struct ptx_heap *h, struct ptx_space_table *space)
+{
+    ptx_space_remove(space, &h->allocation);
+    free(h->allocation.undefined);
+    free(h->blocks);
+    free(h->memory);
+}
+
 static uint64_t heap_alloc(struct ptx_launch *l, uint64_t bytes)
 {
     struct ptx_heap *h = l->heap;
-    bytes = (bytes + HEAP_HEADER + 15) & ~15ull;
-    uint64_t address = 0;
+    struct ptx_heap_block *b = NULL;
+    if (bytes > HEAP_BYTES)
+        return 0;
+    bytes = ((bytes + 15) & ~15ull) + HEAP_GAP;
     pthread_mutex_lock(&l->lock);
-    for (size_t at = 0; at < h->used && !address;) { // the first free block that is large enough
-        struct heap_block *b = (struct heap_block *)(h->memory + at);
-        if (b->is_free && b->bytes >= bytes) {
-            b->is_free = 0;
-            address = (uint64_t)(b + 1);
-        }
-        at += b->bytes;
-    }
-    if (!address && bytes <= HEAP_BYTES && h->used + bytes <= HEAP_BYTES) {
-        struct heap_block *b = (struct heap_block *)(h->memory + h->used);
-        *b = (struct heap_block){.bytes = bytes};
+    for (size_t i = 0; i < h->count && !b; i++) // the first free block that is large enough
+        if (h->blocks[i].is_free && h->blocks[i].bytes >= bytes)
+            b = &h->blocks[i];
+    if (!b && h->used + bytes <= HEAP_BYTES) {
+        KB_GROW(h->blocks, h->count, h->cap);
+        b = &h->blocks[h->count++];
+        *b = (struct ptx_heap_block){.at = h->used, .bytes = bytes};
         h->used += bytes;
-        address = (uint64_t)(b + 1);
     }
+    uint64_t address = b ? (uint64_t)h->memory + b->at : 0;
+    if (b)
+        b->is_free = false;
     pthread_mutex_unlock(&l->lock);
     return address;
 }
@@ -242,11 +252,9 @@ static bool heap_release(struct ptx_launch *l, uint64_t address)
     struct ptx_heap *h = l->heap;
     bool known = false;
     pthread_mutex_lock(&l->lock);
-    for (size_t at = 0; at < h->used && !known;) {
-        struct heap_block *b = (struct heap_block *)(h->memory + at);
-        known = (uint64_t)(b + 1) == address && !b->is_free;
-        b->is_free |= known;
-        at += b->bytes;
+    for (size_t i = 0; i < h->count && !known; i++) {
+        known = (uint64_t)h->memory + h->blocks[i].at == address && !h->blocks[i].is_free;
+        h->blocks[i].is_free |= known;
     }
     pthread_mutex_unlock(&l->lock);
     return known;

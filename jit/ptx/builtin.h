@@ -14,8 +14,11 @@ void ptx_output_flush(struct ptx_output *);
 struct ptx_heap { // memory NULL until a module calls malloc; lives as long as the device
     char *memory;
     size_t used;
+    struct ptx_heap_block *blocks;
+    size_t count, cap;
     struct ptx_allocation allocation;
 };
 void ptx_heap_open(struct ptx_heap *, struct ptx_space_table *);
+void ptx_heap_close(struct ptx_heap *, struct ptx_space_table *);
 
 #endif

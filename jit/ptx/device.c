@@ -468,10 +468,8 @@ static void cpu_close(struct kb_device *d)
 {
     struct cpu_device *c = self(d);
     ptx_space_remove(&c->space, &c->workspace);
-    ptx_space_remove(&c->space, &c->heap.allocation);
+    ptx_heap_close(&c->heap, &c->space);
     free(c->workspace.memory);
-    free(c->heap.allocation.undefined);
-    free(c->heap.memory);
     while (c->space.count) { // buffers that were not given back; modules are the caller's to unload
         struct ptx_allocation *a = c->space.items[--c->space.count];
         if (!a->variable)
