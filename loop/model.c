@@ -1,4 +1,5 @@
 #include "loop/model.h"
+#include "loop/model_parts.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -309,7 +310,7 @@ static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
     else if (!strcmp(type, "versus"))
         keep(&c->versus, event);
     else if (!strcmp(type, "facts"))
-        keep(&c->facts, event);
+        kb_model_add_facts(&c->facts, event);
     else if (!strcmp(kb_json_text(event, "rung", ""), "run"))
         keep(&c->run, event);
     else

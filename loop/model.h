@@ -18,7 +18,7 @@ struct kb_model_case { // latest of one case of one version; JSON of the last `c
     cJSON *run, *verify;
     cJSON *timing;
     cJSON *versus;
-    cJSON *facts;
+    cJSON *facts; // of several launches: added up
 };
 struct kb_model_version {
     int number; // 0 while not final

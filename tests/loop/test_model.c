@@ -115,6 +115,40 @@ static void test_impossible_time_is_no_speed(void **state)
     kb_model_free(&m);
 }
 
+static void facts(struct kb_model *m, int launch, const char *kernel, int lanes, int line)
+{
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "{\"type\":\"facts\",\"variant\":\"tuned\",\"version\":1,\"case\":0,\"launch\":%d,\"facts\":{\"kernel\":\"%s\","
+        "\"instructions\":10,\"thread_instructions\":%d,\"average_active_lanes\":%d,\"bytes\":{\"global_load\":64},"
+        "\"lines\":[{\"line\":%d,\"file\":\"/a.cu\",\"sectors\":4}],\"reports\":[]}}",
+        launch, kernel, 10 * lanes, lanes, line);
+    apply(m, text);
+}
+
+static void test_facts_of_several_launches_add_up(void **state)
+{
+    (void)state;
+    struct kb_model m;
+    start(&m);
+    build(&m, "aaaa", 1);
+    for (int run = 0; run < 2; run++) { // a second run replaces the first
+        facts(&m, 0, "one", 32, 7);
+        facts(&m, 1, "two", 16, 7);
+        facts(&m, 2, "three", 16, 9);
+    }
+    const cJSON *f = kb_json_get(kb_model_current(&m, 1)->cases[0].facts, "facts"), *lines = kb_json_get(f, "lines");
+    assert_string_equal(kb_json_text(f, "kernel", ""), "one, two, three");
+    assert_true(kb_json_number(f, "instructions", 0) == 30);
+    assert_true(kb_json_number(kb_json_get(f, "bytes"), "global_load", 0) == 192);
+    assert_true(kb_json_number(f, "average_active_lanes", 0) == 640.0 / 30);
+    assert_int_equal(cJSON_GetArraySize(lines), 2);
+    assert_true(kb_json_number(cJSON_GetArrayItem(lines, 0), "sectors", 0) == 8);
+    assert_int_equal(kb_json_int(cJSON_GetArrayItem(lines, 0), "line", 0), 7);
+    kb_model_free(&m);
+}
+
 static void test_advice_in_table_and_document(void **state)
 {
     (void)state;
@@ -263,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_ladder_of_one_version),
         cmocka_unit_test(test_wrong_version_has_no_speed_and_last_good_stays),
         cmocka_unit_test(test_impossible_time_is_no_speed),
+        cmocka_unit_test(test_facts_of_several_launches_add_up),
         cmocka_unit_test(test_advice_in_table_and_document),
         cmocka_unit_test(test_undo_brings_the_old_version_back),
         cmocka_unit_test(test_superseded_builds_do_not_pile_up),
