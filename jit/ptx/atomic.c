@@ -31,6 +31,8 @@ static uint64_t step_float(unsigned op, unsigned type, uint64_t x, uint64_t y)
         float a = f32_bits((uint32_t)x), b = f32_bits((uint32_t)y);
         return bits_f32(op == PTX_ATOM_ADD ? canon(a + b) : op == PTX_ATOM_MIN ? min_f32(a, b) : max_f32(a, b));
     }
+    case PTX_ATOM_F32_FTZ:
+        return bits_f32(flush(canon(flush(f32_bits((uint32_t)x)) + flush(f32_bits((uint32_t)y)))));
     case PTX_ATOM_F64: {
         double a = f64_bits(x), b = f64_bits(y);
         return bits_f64(op == PTX_ATOM_ADD ? a + b : op == PTX_ATOM_MIN ? min_f64(a, b) : max_f64(a, b));
@@ -89,13 +91,13 @@ static uint64_t step(unsigned op, unsigned type, uint64_t x, uint64_t y, uint64_
 #define EXCHANGE(T)                                                                                                    \
     {                                                                                                                  \
         T old = __atomic_load_n((T *)at, __ATOMIC_RELAXED);                                                            \
-        while (!__atomic_compare_exchange_n((T *)at, &old, (T)step(o->sub, o->elem, old, y, z), false,                 \
-                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))                                       \
+        while (!__atomic_compare_exchange_n((T *)at, &old, (T)step(o->sub, type, old, y, z), false, __ATOMIC_SEQ_CST,  \
+                                            __ATOMIC_SEQ_CST))                                                         \
             continue;                                                                                                  \
         return old;                                                                                                    \
     }
 
-static uint64_t exchange(const struct ptx_op *o, char *at, uint32_t bytes, uint64_t y, uint64_t z)
+static uint64_t exchange(const struct ptx_op *o, unsigned type, char *at, uint32_t bytes, uint64_t y, uint64_t z)
 {
     if (bytes == 8)
         EXCHANGE(uint64_t)
@@ -104,9 +106,21 @@ static uint64_t exchange(const struct ptx_op *o, char *at, uint32_t bytes, uint6
     EXCHANGE(uint16_t)
 }
 
-// False after a fault.
+// Single precision sums in global memory flush subnormals, those in shared memory do not (PTX ISA, "atom").
+static uint32_t flushing_lanes(const struct ptx_op *o, const struct ptx_access *x)
+{
+    uint32_t lanes = 0;
+    if (o->elem != PTX_ATOM_F32 || o->sub != PTX_ATOM_ADD)
+        return 0;
+    for (int i = 0; i < PTX_LANES; i++)
+        if (o->space == PTX_SPACE_GLOBAL || (o->space == PTX_SPACE_GENERIC && !PTX_TAG(x->address[i])))
+            lanes |= 1u << i;
+    return lanes;
+}
+
+// False after a fault. *flushes: lanes whose sum is flushed.
 static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint32_t base, uint32_t bytes,
-                 struct ptx_access *x)
+                 struct ptx_access *x, uint32_t *flushes)
 {
     *x = (struct ptx_access){.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)};
     ACTIVE(i)
@@ -114,6 +128,7 @@ static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint
     for (int i = 0; i < PTX_LANES; i++)
         if (!(mask >> i & 1))
             x->address[i] = x->address[x->first];
+    *flushes = flushing_lanes(o, x);
     return ptx_access_slow(w, o, x);
 }
 
@@ -153,7 +168,8 @@ static u128 exchange128(bool compare, u128 *at, u128 y, u128 z)
 static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     struct ptx_access x;
-    if (!find(w, o, mask, o->r[2], 16, &x))
+    uint32_t flushes;
+    if (!find(w, o, mask, o->r[2], 16, &x, &flushes))
         return;
     ACTIVE(i)
     {
@@ -173,14 +189,15 @@ static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     static const uint8_t sizes[] = {2, 4, 4, 8, 8, 4, 8, 2, 4, 2, 4};
     uint32_t bytes = sizes[o->elem];
     struct ptx_access x;
-    if (!find(w, o, mask, o->r[1], bytes, &x))
+    uint32_t flushes;
+    if (!find(w, o, mask, o->r[1], bytes, &x, &flushes))
         return;
     ACTIVE(i)
     {
         char *at = (char *)x.address[i];
         uint64_t y = bytes == 8 ? ptx_u64(w, o->r[2])[i] : ptx_u32(w, o->r[2])[i];
         uint64_t z = bytes == 8 ? ptx_u64(w, o->r[3])[i] : ptx_u32(w, o->r[3])[i];
-        uint64_t old = exchange(o, at, bytes, y, z);
+        uint64_t old = exchange(o, flushes >> i & 1 ? PTX_ATOM_F32_FTZ : o->elem, at, bytes, y, z);
         if (bytes == 8)
             ptx_u64(w, o->r[0])[i] = old;
         else

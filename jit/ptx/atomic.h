@@ -27,7 +27,8 @@ enum ptx_atomic_type {
     PTX_ATOM_F16X2,
     PTX_ATOM_BF16,
     PTX_ATOM_BF16X2,
-    PTX_ATOM_B128, // two halves
+    PTX_ATOM_B128,    // two halves
+    PTX_ATOM_F32_FTZ, // F32 in global memory, where .add flushes subnormals; only while it runs
 };
 
 #endif

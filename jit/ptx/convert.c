@@ -91,9 +91,19 @@ static int narrow_bits(unsigned sub)
 {
     return (sub & 15) == PTX_TO_E4M3 || (sub & 15) == PTX_TO_E5M2 ? 8 : 16;
 }
+// Rounding to tf32 with .rna cuts a NaN: without a payload in the upper bits it becomes infinite, as on a GPU.
+static bool nan_is_cut(uint32_t bits, unsigned sub)
+{
+    bool rna = (sub & 15) == PTX_TO_TF32 && (sub >> 4 & 15) == PTX_RNA;
+    return rna && (bits & 0x7fffe000u) == 0x7f800000u;
+}
 H(narrow_f32)
 {
-    ACTIVE(i) R32(0)[i] = narrow((double)f32_bits(R32(1)[i]), o->sub);
+    ACTIVE(i)
+    {
+        uint32_t a = R32(1)[i];
+        R32(0)[i] = nan_is_cut(a, o->sub) ? a & 0xffffe000u : narrow((double)f32_bits(a), o->sub);
+    }
 }
 H(narrow_f64)
 {

@@ -34,6 +34,7 @@ struct ptx_decoder {
     uint32_t carry;        // virtual register of the condition code, +1
     uint32_t (*halves)[2]; // of each 128-bit register: two of 64 bits, +1; NULL until one is met
     uint32_t halves_count;
+    uint32_t local_bytes; // of .local and .param variables so far
     bool refused, calls_indirect;
 };
 
@@ -75,6 +76,11 @@ void ptx_begin_sync(struct ptx_decoder *, uint32_t member); // the next operatio
 // Address operand: base register (virtual) into *base, *base32; returns the offset. space may become more precise.
 int64_t ptx_address(struct ptx_decoder *, const struct ptx_operand *, enum ptx_space *space, uint32_t *base,
                     bool *base32);
+// A register from or into a .param variable of the frame, as a step of the current instruction.
+void ptx_move_param(struct ptx_decoder *, struct ptx_var *, uint32_t reg, bool store);
+struct ptx_var *ptx_new_param(struct ptx_decoder *, uint64_t bytes); // one that the text does not have
+// Results in .reg become what the caller gets; before each return.
+void ptx_give_results(struct ptx_decoder *);
 bool ptx_take_space(struct ptx_decoder *, enum ptx_space *);
 bool ptx_take_memory_order(struct ptx_decoder *); // .volatile, .relaxed ... and scopes; true: strong
 void ptx_take_cache_hints(struct ptx_decoder *);

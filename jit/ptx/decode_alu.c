@@ -120,19 +120,12 @@ static void float_op(struct ptx_decoder *d, const char *base, struct ptx_type t,
     const char *suffix = type_suffix(t);
     char key[64];
     set_float_class(d, t);
-    bool inner_ftz = false;
-    if (mode == PTX_RN) {
-        snprintf(key, sizeof key, "%s_%s%s_ftz", base, suffix, t.x2 ? "x2" : "");
-        inner_ftz = ftz && known(key);
-        if (!inner_ftz)
-            snprintf(key, sizeof key, "%s_%s%s", base, suffix, t.x2 ? "x2" : "");
-    } else {
-        snprintf(key, sizeof key, "round_%s_%s", base, suffix);
-    }
-    if (ftz && !inner_ftz && t.kind == 'f')
-        for (int i = 0; i < n; i++)
-            src[i] = ptx_emit_to(d, "ftz_f32", 32, src[i]);
-    if (ftz && t.kind != 'f')
+    bool directed = mode != PTX_RN;
+    snprintf(key, sizeof key, "%s%s_%s%s_ftz", directed ? "round_" : "", base, suffix, t.x2 ? "x2" : "");
+    bool inner_ftz = ftz && known(key); // it flushes its result, and its sources too unless it is directed
+    if (!inner_ftz)
+        key[strlen(key) - strlen("_ftz")] = 0;
+    if (ftz && (!inner_ftz || directed))
         for (int i = 0; i < n; i++)
             src[i] = ptx_emit_to(d, flush_key(t), 32, src[i]);
     uint32_t regs[5] = {r};
@@ -346,7 +339,7 @@ static void decode_mul24(struct ptx_decoder *d)
     uint32_t p = n == 3 ? ptx_temp(d, 32) : r;
     ptx_emit(d, t.kind == 's' ? "mul24_s32" : "mul24_u32", 3, p, regs[1], regs[2])->sub = (uint16_t)part;
     if (n == 3)
-        ptx_emit(d, "add_b32", 3, r, p, regs[3]);
+        ptx_emit(d, ptx_mod(d, "sat") ? "addsat_s32" : "add_b32", 3, r, p, regs[3]);
 }
 
 static void decode_simple(struct ptx_decoder *d) // two sources, integer or floating
@@ -458,12 +451,14 @@ static void decode_special(struct ptx_decoder *d) // rcp, sqrt, rsqrt, ex2, lg2,
 {
     struct ptx_type t = ptx_take_type(d);
     bool approx = ptx_mod(d, "approx");
-    bool coarse = approx && t.bits == 64 && ptx_mod(d, "ftz"); // the low half of the result is zero
-    float_arith(d, d->root, t, 1);
-    if (coarse) {
-        uint32_t r = ptx_result(d, ptx_arg(d, 0), 64);
-        ptx_emit(d, "and_b64", 3, r, r, ptx_constant(d, 0xffffffff00000000ull, 64));
+    if (!approx || t.bits != 64 || !ptx_mod(d, "ftz")) {
+        float_arith(d, d->root, t, 1);
+        return;
     }
+    uint32_t r = ptx_result(d, ptx_arg(d, 0), 64);
+    uint32_t a = ptx_emit_to(d, "upper_f64", 64, ptx_source_type(d, ptx_arg(d, 1), t));
+    float_op(d, d->root, t, r, &a, 1);
+    ptx_emit(d, "upper_f64", 2, r, r);
 }
 
 static void decode_copysign(struct ptx_decoder *d)

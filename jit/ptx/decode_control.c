@@ -62,21 +62,48 @@ static void decode_brx(struct ptx_decoder *d)
 static void decode_ret(struct ptx_decoder *d)
 {
     ptx_mod(d, "uni");
+    bool exits = !strcmp(d->root, "exit");
     ptx_guard_control(d);
-    ptx_end_block(d, !strcmp(d->root, "exit") ? PTX_TERM_EXIT : PTX_TERM_RETURN);
+    if (!exits)
+        ptx_give_results(d);
+    ptx_end_block(d, exits ? PTX_TERM_EXIT : PTX_TERM_RETURN);
 }
 
-static int call_vars(struct ptx_decoder *d, const struct ptx_operand *list, struct ptx_var ***out)
+// The variables that a call copies. Registers and literals among them get one of their own, of the formal parameter's
+// size; formal: the first, NULL where the callee is not known.
+static int call_vars(struct ptx_decoder *d, const struct ptx_operand *list, const struct ptx_var *formal, bool result,
+                     struct ptx_var ***out)
 {
     *out = ptx_arena_alloc(&d->module->arena, (size_t)list->item_count * sizeof **out + 1);
-    for (int i = 0; i < list->item_count; i++) {
-        if (list->items[i].kind != PTX_SYMBOL || !list->items[i].var) {
-            ptx_refuse(d, "an argument of the call is no .param variable");
+    for (int i = 0; i < list->item_count; i++, formal = formal ? formal->next : NULL) {
+        const struct ptx_operand *o = &list->items[i];
+        bool literal = !result && (o->kind == PTX_INT || o->kind == PTX_F32 || o->kind == PTX_F64);
+        int bits = o->kind == PTX_REG ? d->func->reg_bits[o->reg] : 0;
+        if (o->kind == PTX_SYMBOL && o->var) {
+            (*out)[i] = o->var;
+        } else if (bits > 1 && bits <= 64 && !(formal && formal->bytes * 8 != (uint64_t)bits)) {
+            (*out)[i] = ptx_new_param(d, (uint64_t)bits / 8);
+            if (!result)
+                ptx_move_param(d, (*out)[i], (uint32_t)o->reg, true);
+        } else if (literal && formal && formal->bytes <= 8) {
+            struct ptx_type t = {o->kind == PTX_INT ? 'b' : 'f', (int)formal->bytes * 8, false};
+            (*out)[i] = ptx_new_param(d, formal->bytes);
+            ptx_move_param(d, (*out)[i], ptx_source_type(d, o, t), true);
+        } else {
+            ptx_refuse(d, "an argument of the call is no .param variable, and no register or literal of the type that "
+                          "the function declares");
             return 0;
         }
-        (*out)[i] = list->items[i].var;
     }
     return list->item_count;
+}
+
+static void take_results(struct ptx_decoder *d, const struct ptx_call *call)
+{
+    const struct ptx_operand *list = ptx_arg(d, 0);
+    for (int i = 0; i < call->result_count; i++)
+        if (list->items[i].kind == PTX_REG)
+            ptx_move_param(d, call->results[i], (uint32_t)list->items[i].reg, false);
 }
 
 static const char *builtin_key(const char *name)
@@ -93,18 +120,20 @@ static void decode_call(struct ptx_decoder *d)
     ptx_mod(d, "uni");
     ptx_guard_control(d);
     struct ptx_call *call = ptx_arena_alloc(&d->module->arena, sizeof *call);
-    int at = 0;
-    if (ptx_arg(d, 0)->kind == PTX_LIST)
-        call->result_count = call_vars(d, ptx_arg(d, at++), &call->results);
-    const struct ptx_operand *callee = ptx_arg(d, at++);
-    if (at < d->in->operand_count && ptx_arg(d, at)->kind == PTX_LIST)
-        call->arg_count = call_vars(d, ptx_arg(d, at++), &call->args);
+    int at = ptx_arg(d, 0)->kind == PTX_LIST;
+    const struct ptx_operand *callee = ptx_arg(d, at);
+    const struct ptx_func *known = callee->kind == PTX_SYMBOL ? callee->func : NULL;
+    if (at)
+        call->result_count = call_vars(d, ptx_arg(d, 0), known ? known->results : NULL, true, &call->results);
+    if (++at < d->in->operand_count && ptx_arg(d, at)->kind == PTX_LIST)
+        call->arg_count = call_vars(d, ptx_arg(d, at), known ? known->params : NULL, false, &call->args);
     if (callee->kind == PTX_REG) {
         uint32_t target = ptx_source(d, callee, 64);
         d->calls_indirect = true;
         struct ptx_block *b = ptx_end_block(d, PTX_TERM_CALL_INDIRECT);
         b->call = call;
         b->callee = target + 1;
+        take_results(d, call);
         return;
     }
     if (callee->kind != PTX_SYMBOL || !callee->func) {
@@ -120,10 +149,12 @@ static void decode_call(struct ptx_decoder *d)
         char key[32];
         snprintf(key, sizeof key, "call_%s", name);
         ptx_emit(d, key, 0)->imm = (int64_t)(uintptr_t)call;
+        take_results(d, call);
         return;
     }
     call->func = callee->func;
     ptx_end_block(d, PTX_TERM_CALL)->call = call;
+    take_results(d, call);
 }
 
 static void warp_barrier(struct ptx_decoder *d)

@@ -165,8 +165,9 @@ static void float_to_float(struct ptx_decoder *d, const struct cvt *c, const str
     } else if (to64) {
         ptx_emit(d, "f64_of_f32", 2, r, v);
     } else {
-        ptx_emit(d, c->mode == PTX_RN || c->integral ? "f32_of_f64" : "round_f32_of_f64", 2, r, v)->sub =
-            (uint16_t)c->mode;
+        bool directed = c->mode != PTX_RN && !c->integral;
+        snprintf(key, sizeof key, "%sf32_of_f64%s", directed ? "round_" : "", c->ftz ? "_ftz" : "");
+        ptx_emit(d, key, 2, r, v)->sub = (uint16_t)c->mode;
     }
     if (c->relu && c->to.kind == 'f')
         ptx_refuse(d, "the modifier .relu is not supported here");

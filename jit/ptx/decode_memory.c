@@ -197,6 +197,21 @@ static struct ptx_op *memory_op(struct ptx_decoder *d, const char *key, enum ptx
     return o;
 }
 
+void ptx_move_param(struct ptx_decoder *d, struct ptx_var *v, uint32_t reg, bool store)
+{
+    struct ptx_operand symbol = {.kind = PTX_SYMBOL, .var = v};
+    uint8_t class = d->class;
+    bool counted = d->counted; // what was written is the call or the return
+    d->counted = false;
+    uint32_t base = ptx_source(d, &symbol, 64);
+    struct ptx_op *o = memory_op(d, store ? "st" : "ld", PTX_SPACE_LOCAL, base, false, 0, &reg, 1, store ? 0 : 2);
+    o->elem = v->bytes == 1 ? PTX_U8 : v->bytes == 2 ? PTX_U16 : v->bytes == 4 ? PTX_B32 : PTX_B64;
+    o->wide = ptx_reg_bits(d, reg) == 64 && v->bytes < 8;
+    o->write = store;
+    d->class = class;
+    d->counted = counted;
+}
+
 static void decode_ld(struct ptx_decoder *d)
 {
     enum ptx_space space;

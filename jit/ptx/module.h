@@ -39,6 +39,8 @@ struct ptx_var {
     uint32_t align, element_bytes;
     uint64_t bytes; // 0: an extern array without a size (dynamic shared memory)
     bool is_extern;
+    bool in_register; // a parameter or result in .reg: the function also has it in register `reg`
+    int reg;
     const uint8_t *init; // `bytes` bytes, or NULL for zeros
     struct ptx_reloc *relocs;
     uint64_t place; // global, const: host address once loaded; shared, local, param: offset

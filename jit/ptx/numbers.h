@@ -47,6 +47,15 @@ PTX_INLINE float flush(float x)
     return f32_bits((u & 0x7f800000u) ? u : u & 0x80000000u);
 }
 
+// The result r of an operation with .ftz, where `scaled` is the result of the same operation 2^64 times larger, rounded
+// alike. GPUs flush what is less than the least normal number after rounding as if exponents had no lower end: of the
+// results that rounding among the subnormals makes the least normal number, some are flushed.
+PTX_INLINE float flush_tiny(float r, float scaled)
+{
+    uint32_t u = bits_f32(r);
+    return f32_bits(fabsf(scaled) < 0x1p-62f ? u & 0x80000000u : u);
+}
+
 // 2^x. Error below 1e-10 relative before rounding, so practically the correctly rounded single.
 PTX_INLINE float approx_ex2(float x)
 {
@@ -293,6 +302,24 @@ PTX_INLINE uint32_t f16_mul(uint32_t a, uint32_t b)
 PTX_INLINE uint32_t f16_fma(uint32_t a, uint32_t b, uint32_t c)
 {
     return f32_to_f16(add_odd_f32(f16_to_f32(a) * f16_to_f32(b), f16_to_f32(c)));
+}
+// With .ftz: results are flushed as flush_tiny does; from 2^-14 (1 - 2^-12) on they are rounded to 2^-14.
+PTX_INLINE uint32_t f16_flush(uint32_t a)
+{
+    return a & 0x7c00 ? a : a & 0x8000;
+}
+PTX_INLINE uint32_t f16_flush_tiny(float exact)
+{
+    return fabsf(exact) < 0x1.ffep-15f ? bits_f32(exact) >> 16 & 0x8000 : f32_to_f16(exact);
+}
+PTX_INLINE uint32_t f16_mul_ftz(uint32_t a, uint32_t b)
+{
+    return f16_flush_tiny(f16_to_f32(f16_flush(a)) * f16_to_f32(f16_flush(b)));
+}
+PTX_INLINE uint32_t f16_fma_ftz(uint32_t a, uint32_t b, uint32_t c)
+{
+    float product = f16_to_f32(f16_flush(a)) * f16_to_f32(f16_flush(b));
+    return f16_flush_tiny(add_odd_f32(product, f16_to_f32(f16_flush(c))));
 }
 PTX_INLINE uint32_t f16_min(uint32_t a, uint32_t b)
 {

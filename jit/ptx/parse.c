@@ -317,17 +317,21 @@ bool ptx_directive(struct ptx_parser *p)
     return true;
 }
 
-static struct ptx_var *parse_params(struct ptx_parser *p)
+static struct ptx_var *parse_params(struct ptx_parser *p, bool is_entry)
 {
     struct ptx_var *first = NULL, **tail = &first;
     ptx_expect(&p->x, "(");
     while (!p->x.failed && !ptx_is(&p->x, ")")) {
-        if (ptx_is(&p->x, ".reg")) {
-            ptx_lex_fail(&p->x, "function parameters in .reg are not supported by the CPU device");
-            break;
-        }
-        ptx_expect(&p->x, ".param");
+        bool in_register = !is_entry && ptx_take(&p->x, ".reg");
+        if (in_register && ptx_is(&p->x, ".pred"))
+            ptx_lex_fail(&p->x, "predicates as parameters are not supported by the CPU device");
+        if (!in_register)
+            ptx_expect(&p->x, ".param");
         *tail = ptx_parse_vars(p, PTX_SPACE_PARAM, false);
+        if (in_register && ((*tail)->bytes < 1 || (*tail)->bytes > 8))
+            ptx_lex_fail(&p->x, "the parameter '%s' in .reg has %llu bytes, 1 to 8 are supported", (*tail)->name,
+                         (unsigned long long)(*tail)->bytes);
+        (*tail)->in_register = in_register;
         tail = &(*tail)->next;
         if (!ptx_take(&p->x, ","))
             break;
@@ -375,15 +379,24 @@ static void add_func(struct ptx_module *m, struct ptx_func *f)
     *tail = f;
 }
 
+static void name_params(struct ptx_parser *p, struct ptx_var *v)
+{
+    for (; v; v = v->next)
+        if (v->in_register)
+            ptx_name_reg_param(p, v);
+        else
+            ptx_name_var(p, v);
+}
+
 static void parse_func(struct ptx_parser *p, bool is_entry, bool is_extern)
 {
     struct ptx_module *m = p->module;
     struct ptx_func head = {.is_entry = is_entry, .is_extern = is_extern, .text_line = p->x.line};
     if (!is_entry && ptx_is(&p->x, "("))
-        head.results = parse_params(p);
+        head.results = parse_params(p, false);
     head.name = ptx_parse_name(p);
     if (ptx_is(&p->x, "("))
-        head.params = parse_params(p);
+        head.params = parse_params(p, is_entry);
     performance_directives(p, &head);
     // A declaration may come before its definition; calls found so far point to the first of the two.
     struct ptx_func *f = ptx_find_func(m, head.name);
@@ -407,10 +420,8 @@ static void parse_func(struct ptx_parser *p, bool is_entry, bool is_extern)
     p->local_tail = &f->locals;
     p->loc = 0;
     ptx_enter_scope(p);
-    for (struct ptx_var *v = f->params; v; v = v->next)
-        ptx_name_var(p, v);
-    for (struct ptx_var *v = f->results; v; v = v->next)
-        ptx_name_var(p, v);
+    name_params(p, f->params);
+    name_params(p, f->results);
     ptx_parse_body(p);
     ptx_leave_scope(p);
     p->func = NULL;

@@ -34,6 +34,8 @@ bool ptx_directive(struct ptx_parser *p); // .loc, .file, .pragma, .section; tru
 void ptx_parse_body(struct ptx_parser *p);
 void ptx_enter_scope(struct ptx_parser *p);
 void ptx_leave_scope(struct ptx_parser *p);
+// A parameter or result of a function in .reg: its register in the function's scope.
+void ptx_name_reg_param(struct ptx_parser *p, struct ptx_var *v);
 void ptx_name_var(struct ptx_parser *p, struct ptx_var *v);
 
 #endif

@@ -62,6 +62,12 @@ static int add_registers(struct ptx_parser *p, uint64_t count, int bits)
     return first;
 }
 
+void ptx_name_reg_param(struct ptx_parser *p, struct ptx_var *v)
+{
+    v->reg = add_registers(p, 1, (int)v->bytes * 8);
+    add_name(p, v->name)->reg = v->reg;
+}
+
 static void parse_registers(struct ptx_parser *p)
 {
     if (ptx_is(&p->x, ".v2") || ptx_is(&p->x, ".v4"))

@@ -476,7 +476,7 @@ static bool test_class(unsigned which, bool exponent_ones, bool exponent_zero, b
     case 3:
         return exponent_ones && fraction;
     case 4:
-        return !exponent_ones && !exponent_zero;
+        return !exponent_ones && (!exponent_zero || !fraction); // zeros count as normal
     default:
         return exponent_zero && fraction;
     }
@@ -502,6 +502,20 @@ H(testp_f64)
     set_predicate(w, o, mask, bits);
 }
 
+// The upper word alone, as rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 take and give it.
+H(upper_f64)
+{
+    ACTIVE(i)
+    {
+        uint32_t x = (uint32_t)(R64(1)[i] >> 32), magnitude = x & 0x7fffffffu;
+        if (magnitude > 0x7ff00000u)
+            x = 0x7fffffffu;
+        else if (magnitude < 0x00100000u)
+            x &= 0x80000000u;
+        R64(0)[i] = (uint64_t)x << 32;
+    }
+}
+
 #define E(name) {#name, name},
 const struct ptx_handler_entry ptx_plain_handlers[] = {
     E(nop) E(pset) E(pmov) E(pnot) E(pand) E(por) E(pxor) E(pack2_b16) E(pack4_b32) E(pack4_b64) E(unpack2_b16)
@@ -521,5 +535,6 @@ const struct ptx_handler_entry ptx_plain_handlers[] = {
                                                             E(relu_s16x2) E(brev_b32) E(brev_b64) E(bfind_b32)
                                                                 E(bfind_b64) E(bfe_b32) E(bfe_b64) E(bfi_b32) E(bfi_b64)
                                                                     E(prmt) E(lop3) E(dp4a) E(dp2a) E(fns) E(bmsk)
-                                                                        E(szext) E(testp_f32) E(testp_f64){NULL, NULL},
+                                                                        E(szext) E(testp_f32) E(testp_f64)
+                                                                            E(upper_f64){NULL, NULL},
 };

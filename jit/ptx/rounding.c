@@ -38,6 +38,12 @@ ROUND(round_fma_f32, float, float, canon, fmaf(a, b, c))
 ROUND(round_div_f32, float, float, canon, a / b)
 ROUND(round_rcp_f32, float, float, canon, 1.0f / a)
 ROUND(round_sqrt_f32, float, float, canon, sqrtf(a))
+// With .ftz: the sources are flushed already; sums that are subnormal are exact, so add and sub need no care.
+ROUND(round_mul_f32_ftz, float, float, AS_IT_IS, flush_tiny(canon(a *b), a * 0x1p64f * b))
+ROUND(round_fma_f32_ftz, float, float, AS_IT_IS, flush_tiny(canon(fmaf(a, b, c)), fmaf(a * 0x1p64f, b, c * 0x1p64f)))
+ROUND(round_div_f32_ftz, float, float, AS_IT_IS, flush_tiny(canon(a / b), a * 0x1p64f / b))
+ROUND(round_rcp_f32_ftz, float, float, AS_IT_IS, flush_tiny(canon(1.0f / a), 0x1p64f / a))
+ROUND(round_f32_of_f64_ftz, float, double, AS_IT_IS, flush_tiny(canon((float)a), (float)(a * 0x1p64)))
 ROUND(round_add_f64, double, double, AS_IT_IS, a + b)
 ROUND(round_sub_f64, double, double, AS_IT_IS, a - b)
 ROUND(round_mul_f64, double, double, AS_IT_IS, a *b)
@@ -58,8 +64,9 @@ ROUND(round_f64_of_u32, double, uint32_t, AS_IT_IS, (double)a)
 #define E(name) {#name, name},
 const struct ptx_handler_entry ptx_round_handlers[] = {
     E(round_add_f32) E(round_sub_f32) E(round_mul_f32) E(round_fma_f32) E(round_div_f32) E(round_rcp_f32)
-        E(round_sqrt_f32) E(round_add_f64) E(round_sub_f64) E(round_mul_f64) E(round_fma_f64) E(round_div_f64)
-            E(round_rcp_f64) E(round_sqrt_f64) E(round_f32_of_f64) E(round_f32_of_s32) E(round_f32_of_u32)
-                E(round_f32_of_s64) E(round_f32_of_u64) E(round_f64_of_s64) E(round_f64_of_u64) E(round_f64_of_s32)
-                    E(round_f64_of_u32){NULL, NULL},
+        E(round_mul_f32_ftz) E(round_fma_f32_ftz) E(round_div_f32_ftz) E(round_rcp_f32_ftz) E(round_f32_of_f64_ftz)
+            E(round_sqrt_f32) E(round_add_f64) E(round_sub_f64) E(round_mul_f64) E(round_fma_f64) E(round_div_f64)
+                E(round_rcp_f64) E(round_sqrt_f64) E(round_f32_of_f64) E(round_f32_of_s32) E(round_f32_of_u32)
+                    E(round_f32_of_s64) E(round_f32_of_u64) E(round_f64_of_s64) E(round_f64_of_u64) E(round_f64_of_s32)
+                        E(round_f64_of_u32){NULL, NULL},
 };

@@ -68,7 +68,10 @@ static int measure(struct kb_device *d, const struct kb_range_run *run, cJSON *g
     if (kb_ranges_measure(d, list, METRICS, run, &values, e))
         return -1;
     for (int i = 0; i < METRICS; i++)
-        kb_json_measured(gpu, metrics[i].name, values.value[i], values.why[i] ? values.why[i] : "it gave no number");
+        kb_json_measured(gpu, metrics[i].name, values.value[i],
+                         isfinite(values.value[i]) ? NULL
+                         : values.why[i]           ? values.why[i]
+                                                   : "the driver gave no number");
     return 0;
 }
 
@@ -224,7 +227,7 @@ static void count_bundled(struct bundled *x, void *context)
 static void count_probes(struct tally *t, struct both_rig *cpu, struct both_rig *gpu)
 {
     struct both_table table = {0};
-    both_probes(&table);
+    both_probes(&table, t->options->only != NULL);
     for (int i = 0; i < table.count; i++)
         if (!t->options->only || strstr(table.items[i].name, t->options->only))
             one_probe(t, &table.items[i], cpu, gpu);

@@ -47,6 +47,34 @@ static void halves(struct both_table *t)
     both_add(t, BOTH_NAN, 0, "W", "W", "<neg|abs>.bf16x2 %r20, %r0;");
 }
 
+// What .ftz flushes: results just below the least normal number that rounding makes it.
+static void thresholds(struct both_table *t)
+{
+    t->family = "threshold of .ftz";
+    both_add(t, BOTH_EXACT, 0, "mm", "f",
+             "<add|sub|mul><.rn|.rz|.rm|.rp><|.ftz>.f32, at the least normal :: "
+             "<add|sub|mul><.rn|.rz|.rm|.rp><|.ftz>.f32 %f20, %f0, %f1;");
+    both_add(t, BOTH_EXACT, 0, "mmm", "f",
+             "fma<.rn|.rz|.rm|.rp><|.ftz>.f32, at the least normal :: fma<.rn|.rz|.rm|.rp><|.ftz>.f32 %f20, %f0, %f1, "
+             "%f2;");
+    both_add(t, BOTH_NAN, 0, "mm", "f",
+             "div<.rn|.rz|.rm|.rp><|.ftz>.f32, at the least normal :: div<.rn|.rz|.rm|.rp><|.ftz>.f32 %f20, %f0, "
+             "%f1;");
+    both_add(t, BOTH_NAN, 0, "m", "f",
+             "rcp<.rn|.rz|.rm|.rp><|.ftz>.f32, at the least normal :: rcp<.rn|.rz|.rm|.rp><|.ftz>.f32 %f20, %f0;");
+    both_add(t, BOTH_NAN, 0, "q", "f",
+             "cvt<.rn|.rz|.rm|.rp><|.ftz>.f32.f64, at the least normal :: cvt<.rn|.rz|.rm|.rp><|.ftz>.f32.f64 %f20, "
+             "%g0;");
+    both_add(t, BOTH_EXACT, 0, "oo", "k",
+             "<add|mul><|.ftz>.f16, at the least normal :: <add|mul><|.ftz>.f16 %h20, %h0, %h1;");
+    both_add(t, BOTH_EXACT, 0, "OO", "K",
+             "<add|mul><|.ftz>.f16x2, at the least normal :: <add|mul><|.ftz>.f16x2 %r20, %r0, %r1;");
+    both_add(t, BOTH_EXACT, 0, "ooo", "k",
+             "fma.rn<|.ftz>.f16, at the least normal :: fma.rn<|.ftz>.f16 %h20, %h0, %h1, %h2;");
+    both_add(t, BOTH_EXACT, 0, "OOO", "K",
+             "fma.rn<|.ftz>.f16x2, at the least normal :: fma.rn<|.ftz>.f16x2 %r20, %r0, %r1, %r2;");
+}
+
 static void approximate(struct both_table *t)
 {
     t->family = "approximate";
@@ -57,11 +85,12 @@ static void approximate(struct both_table *t)
     both_add(t, BOTH_REL, 0x1.13p-23, "f", "f", "rsqrt.approx<|.ftz>.f32 %f20, %f0;"); // 2^-22.9
     both_add(t, BOTH_REL, F32_RN_OFF_BY_2_22, "x", "f", "ex2.approx<|.ftz>.f32 %f20, %f0;");
     both_add(t, BOTH_MIX, F32_RN_OFF_BY_2_22, "f", "f", "lg2.approx<|.ftz>.f32 %f20, %f0;");
-    both_add(t, BOTH_ABS, 0x1.2p-15, "a", "f", "<sin|cos>.approx<|.ftz>.f32 %f20, %f0;");  // 2^-14.7 within 100 pi
-    both_add(t, BOTH_ABS, 0x1.6ap-21, "u", "f", "<sin|cos>.approx<|.ftz>.f32 %f20, %f0;"); // 2^-20.5 within 2 pi
+    both_add(t, BOTH_ABS, 0x1.3b2cp-15, "a", "f", "<sin|cos>.approx<|.ftz>.f32 %f20, %f0;"); // 2^-14.7 within 100 pi
+    both_add(t, BOTH_ABS, 0x1.6ap-21, "u", "f", "<sin|cos>.approx<|.ftz>.f32 %f20, %f0;");   // 2^-20.5 within 2 pi
     both_add(t, BOTH_REL, 0x1p-11, "f", "f", "tanh.approx.f32 %f20, %f0;");
-    both_add(t, BOTH_REL, 0x1p-20, "g", "g", "rcp.approx.ftz.f64 %g20, %g0;");
-    both_add(t, BOTH_REL, 0x1p-20, "g", "g", "rsqrt.approx<|.ftz>.f64 %g20, %g0;");
+    both_add(t, BOTH_REL, 0x1p-20, "g", "g", "rsqrt.approx.f64 %g20, %g0;");
+    // No bound is given: 20 bits are kept of what is taken and of what is given.
+    both_add(t, BOTH_REL, 0x1p-19, "g", "g", "<rcp|rsqrt>.approx.ftz.f64 %g20, %g0;");
     both_add(t, BOTH_REL, 0x1.13p-10, "k", "k", "ex2.approx.f16 %h20, %h0;"); // 2^-9.9
     both_add(t, BOTH_REL, 0x1.13p-10, "K", "K", "ex2.approx.f16x2 %r20, %r0;");
     both_add(t, BOTH_ABS, 0x1.03p-11, "k", "k", "tanh.approx.f16 %h20, %h0;"); // 2^-10.987
@@ -76,6 +105,7 @@ void both_floats_arith(struct both_table *t)
 {
     exact(t);
     halves(t);
+    thresholds(t);
     approximate(t);
 }
 

@@ -17,7 +17,7 @@ static void arithmetic(struct both_table *t)
     both_add(t, BOTH_EXACT, 0, "ii", "r", "mul24.<lo|hi>.<u32|s32> %r20, %r0, %r1;");
     both_add(t, BOTH_EXACT, 0, "iii", "r", "mad24.<lo|hi>.<u32|s32> %r20, %r0, %r1, %r2;");
     both_add(t, BOTH_EXACT, 0, "ii", "r", "<add|sub>.sat.s32 %r20, %r0, %r1;");
-    both_add(t, BOTH_EXACT, 0, "iii", "r", "mad.hi.sat.s32 %r20, %r0, %r1, %r2;");
+    both_add(t, BOTH_EXACT, 0, "iii", "r", "<mad|mad24>.hi.sat.s32 %r20, %r0, %r1, %r2;");
     both_add(t, BOTH_EXACT, 0, "ii", "r", "<add|min|max>.<u16x2|s16x2> %r20, %r0, %r1;");
     both_add(t, BOTH_EXACT, 0, "ii", "r", "<min|max>.relu.<s16x2|s32> %r20, %r0, %r1;");
     both_add(t, BOTH_EXACT, 0, "iii", "r", "dp4a.<u32|s32>.<u32|s32> %r20, %r0, %r1, %r2;");
@@ -60,10 +60,10 @@ static void bits(struct both_table *t)
     both_add(t, BOTH_EXACT, 0, "ib", "r", "<shl.b32|shr.b32|shr.u32|shr.s32> %r20, %r0, %r1;");
     both_add(t, BOTH_EXACT, 0, "lb", "d", "<shl.b64|shr.b64|shr.u64|shr.s64> %d20, %d0, %r1;");
     both_add(t, BOTH_EXACT, 0, "iib", "r", "shf.<l|r>.<clamp|wrap>.b32 %r20, %r0, %r1, %r2;");
-    both_add(t, BOTH_EXACT, 0, "ibb", "r", "bfe.<u32|s32> %r20, %r0, %r1, %r2;");
-    both_add(t, BOTH_EXACT, 0, "lbb", "d", "bfe.<u64|s64> %d20, %d0, %r1, %r2;");
-    both_add(t, BOTH_EXACT, 0, "iibb", "r", "bfi.b32 %r20, %r0, %r1, %r2, %r3;");
-    both_add(t, BOTH_EXACT, 0, "llbb", "d", "bfi.b64 %d20, %d0, %d1, %r2, %r3;");
+    both_add(t, BOTH_EXACT, 0, "icc", "r", "bfe.<u32|s32> %r20, %r0, %r1, %r2;");
+    both_add(t, BOTH_EXACT, 0, "lcc", "d", "bfe.<u64|s64> %d20, %d0, %r1, %r2;");
+    both_add(t, BOTH_EXACT, 0, "iicc", "r", "bfi.b32 %r20, %r0, %r1, %r2, %r3;");
+    both_add(t, BOTH_EXACT, 0, "llcc", "d", "bfi.b64 %d20, %d0, %d1, %r2, %r3;");
     both_add(t, BOTH_EXACT, 0, "iii", "r", "lop3.b32 %r20, %r0, %r1, %r2, <0|1|0x80|0x96|0xca|0xe8|0x1b|0xfe|255>;");
     both_add(t, BOTH_EXACT, 0, "iiy", "r", "prmt.b32<|.f4e|.b4e|.rc8|.ecl|.ecr|.rc16> %r20, %r0, %r1, %r2;");
     both_add(t, BOTH_EXACT, 0, "ib", "r", "szext.<clamp|wrap>.<u32|s32> %r20, %r0, %r1;");

@@ -382,7 +382,7 @@ int main(int argc, char **argv)
     if (status)
         return status;
     if (c.probes)
-        both_probes(&table);
+        both_probes(&table, true);
     else
         fill_table(&table);
     cJSON *record = cJSON_CreateObject();

@@ -100,6 +100,16 @@ static void variables(struct both_table *t)
              "%d31, %d31, %d30; ld.global.u64 %d32, [%d31]; { .param .b32 a; .param .b32 c; st.param.b32 [a], %r1; "
              "prototype_~: .callprototype (.param .b32 _) _ (.param .b32 _); call (c), %d32, (a), prototype_~; "
              "ld.param.b32 %r20, [c]; }");
+    t->preamble = ".func (.reg .b64 out) mix_~(.reg .b32 x, .reg .b64 y, .reg .b16 z)\n{\n.reg .b32 %t<3>; .reg .pred "
+                  "%q;\ncvt.u32.u16 %t0, z; cvt.u32.u64 %t1, y; add.u32 %t2, x, %t0; cvt.u64.u32 out, "
+                  "%t2; setp.lt.u32 %q, x, %t1; @%q ret; xor.b64 out, out, y;\n}\n";
+    both_add(t, BOTH_EXACT, 0, "ils", "d", "parameters in .reg :: call (%d20), mix_~, (%r0, %d1, %h2);");
+    both_add(t, BOTH_EXACT, 0, "il", "d", "parameters in .reg, a literal :: call (%d20), mix_~, (%r0, %d1, 77);");
+    t->preamble = ".func (.reg .b32 out) down_~(.reg .b32 n, .reg .f32 x)\n{\n.reg .b32 %t; .reg .f32 %u; .reg .pred "
+                  "%q;\nmov.b32 out, x; setp.eq.u32 %q, n, 0; @%q bra $out;\nsub.u32 %t, n, 1; add.f32 %u, x, "
+                  "0f3F800000; call (out), down_~, (%t, %u); xor.b32 out, out, n;\n$out: ret;\n}\n";
+    both_add(t, BOTH_EXACT, 0, "yx", "r",
+             "recursion with parameters in .reg :: and.b32 %r30, %r0, 7; call (%r20), down_~, (%r30, %f1);");
     t->preamble = NULL;
 }
 

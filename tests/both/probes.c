@@ -12,24 +12,26 @@
 // %r30: byte offset of the lane's access, from %r52 (lane) and %r50 (thread of the block).
 static const struct pattern {
     const char *name, *offset;
+    enum { LOADS, STORES, NARROW } also; // by default beside loads of 4 bytes and more: stores, atomics; 1 and 2 bytes
 } patterns[] = {
-    {"side by side", "mul.lo.u32 %r30, %r52, BYTES;"},
-    {"all the same", "mov.u32 %r30, 0;"},
-    {"pairs the same", "shr.u32 %r30, %r52, 1; mul.lo.u32 %r30, %r30, BYTES;"},
-    {"every 2nd", "mul.lo.u32 %r30, %r52, BYTES*2;"},
-    {"every 4th", "mul.lo.u32 %r30, %r52, BYTES*4;"},
-    {"every 8th", "mul.lo.u32 %r30, %r52, BYTES*8;"},
-    {"every 32nd", "mul.lo.u32 %r30, %r52, BYTES*32;"},
-    {"every 33rd", "mul.lo.u32 %r30, %r52, BYTES*33;"},
-    {"backwards", "sub.u32 %r30, 31, %r52; mul.lo.u32 %r30, %r30, BYTES;"},
-    {"one on", "mad.lo.u32 %r30, %r52, BYTES, BYTES;"},
-    {"halves swapped", "xor.b32 %r30, %r52, 16; mul.lo.u32 %r30, %r30, BYTES;"},
-    {"halves the same", "and.b32 %r30, %r52, 15; mul.lo.u32 %r30, %r30, BYTES;"},
+    {"side by side", "mul.lo.u32 %r30, %r52, BYTES;", STORES},
+    {"all the same", "mov.u32 %r30, 0;", LOADS},
+    {"pairs the same", "shr.u32 %r30, %r52, 1; mul.lo.u32 %r30, %r30, BYTES;", LOADS},
+    {"every 2nd", "mul.lo.u32 %r30, %r52, BYTES*2;", NARROW},
+    {"every 4th", "mul.lo.u32 %r30, %r52, BYTES*4;", LOADS},
+    {"every 8th", "mul.lo.u32 %r30, %r52, BYTES*8;", LOADS},
+    {"every 32nd", "mul.lo.u32 %r30, %r52, BYTES*32;", STORES},
+    {"every 33rd", "mul.lo.u32 %r30, %r52, BYTES*33;", LOADS},
+    {"backwards", "sub.u32 %r30, 31, %r52; mul.lo.u32 %r30, %r30, BYTES;", LOADS},
+    {"one on", "mad.lo.u32 %r30, %r52, BYTES, BYTES;", LOADS},
+    {"halves swapped", "xor.b32 %r30, %r52, 16; mul.lo.u32 %r30, %r30, BYTES;", LOADS},
+    {"halves the same", "and.b32 %r30, %r52, 15; mul.lo.u32 %r30, %r30, BYTES;", LOADS},
     {"scattered",
      "mul.lo.u32 %r30, %r52, 37; xor.b32 %r30, %r30, %r52; and.b32 %r30, %r30, 127; mul.lo.u32 %r30, %r30, "
-     "BYTES;"},
-    {"first 8 lanes", "setp.ge.u32 %p30, %r52, 8; mul.lo.u32 %r30, %r52, BYTES;"},
-    {"odd lanes", "and.b32 %r31, %r52, 1; setp.eq.u32 %p30, %r31, 0; mul.lo.u32 %r30, %r52, BYTES;"},
+     "BYTES;",
+     NARROW},
+    {"first 8 lanes", "setp.ge.u32 %p30, %r52, 8; mul.lo.u32 %r30, %r52, BYTES;", LOADS},
+    {"odd lanes", "and.b32 %r31, %r52, 1; setp.eq.u32 %p30, %r31, 0; mul.lo.u32 %r30, %r52, BYTES;", LOADS},
 };
 
 static const struct width {
@@ -73,28 +75,30 @@ static void add(struct both_table *t, char *text)
 #define EMPTY "mov.u32 %%r20, 0; mov.u32 %%r21, 0; mov.u32 %%r22, 0; mov.u32 %%r23, 0; "
 #define NO_VALUES "mov.u32 %%r20, %%r51; mov.u32 %%r21, 1; mov.u32 %%r22, 2; mov.u32 %%r23, 3; "
 
-static void accesses(struct both_table *t, const struct pattern *p, const struct width *w)
+static void accesses(struct both_table *t, const struct pattern *p, const struct width *w, bool all)
 {
     const char *guard = strstr(p->offset, "%p30") ? "@!%p30 " : "";
     char *offset = with_bytes(p->offset, w->bytes);
     t->family = "shared";
+    bool stores = all || p->also >= STORES;
     bool fits = strcmp(p->name, "every 33rd") || w->bytes < 16; // in 16 KiB
-    if (fits) {
+    if (fits)
         add(t, kb_format("shared load of %d: %s :: %s mov.u32 %%r31, sm; add.u32 %%r31, %%r31, %%r30; " EMPTY
                          "%sld.shared%s %s, [%%r31]; " KEEP,
                          w->bytes, p->name, offset, guard, w->suffix, w->values));
+    if (fits && stores)
         add(t, kb_format("shared store of %d: %s :: %s mov.u32 %%r31, sm; add.u32 %%r31, %%r31, %%r30; " NO_VALUES
                          "%sst.shared%s [%%r31], %s; bar.sync 0;",
                          w->bytes, p->name, offset, guard, w->suffix, w->values));
-    }
     t->family = "global";
     add(t, kb_format("global load of %d: %s :: %s ld.param.u64 %%d30, [pin]; cvt.u64.u32 %%d31, %%r30; add.s64 %%d30, "
                      "%%d30, %%d31; " EMPTY "%sld.global%s %s, [%%d30]; " KEEP,
                      w->bytes, p->name, offset, guard, w->suffix, w->values));
-    add(t,
-        kb_format("global store of %d: %s :: %s ld.param.u64 %%d30, [pout]; cvt.u64.u32 %%d31, %%r30; add.s64 %%d30, "
-                  "%%d30, %%d31; " NO_VALUES "%sst.global%s [%%d30], %s;",
-                  w->bytes, p->name, offset, guard, w->suffix, w->values));
+    if (stores)
+        add(t, kb_format(
+                   "global store of %d: %s :: %s ld.param.u64 %%d30, [pout]; cvt.u64.u32 %%d31, %%r30; add.s64 %%d30, "
+                   "%%d30, %%d31; " NO_VALUES "%sst.global%s [%%d30], %s;",
+                   w->bytes, p->name, offset, guard, w->suffix, w->values));
     free(offset);
 }
 
@@ -152,13 +156,15 @@ static void matrices(struct both_table *t)
                              bytes, step, bytes * step, bytes * step, bytes));
 }
 
-void both_probes(struct both_table *t)
+void both_probes(struct both_table *t, bool all)
 {
     for (size_t i = 0; i < KB_COUNT(patterns); i++)
         for (size_t k = 0; k < KB_COUNT(widths); k++)
-            accesses(t, &patterns[i], &widths[k]);
+            if (all || patterns[i].also == NARROW || widths[k].bytes >= 4)
+                accesses(t, &patterns[i], &widths[k], all);
     for (size_t i = 0; i < KB_COUNT(patterns); i++)
-        atomics(t, &patterns[i]);
+        if (all || patterns[i].also >= STORES)
+            atomics(t, &patterns[i]);
     transposes(t);
     matrices(t);
 }

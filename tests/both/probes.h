@@ -3,6 +3,7 @@
 #define KB_TESTS_PROBES_H
 #include "both/both.h"
 
-void both_probes(struct both_table *);
+// all: also those that repeat a pattern in another width or direction.
+void both_probes(struct both_table *, bool all);
 
 #endif

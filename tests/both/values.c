@@ -1,11 +1,12 @@
 // The inputs of snippets. A kind of value has edge values; the first half of the inputs sets those of the first two
 // operands against each other, the second half mixes edge values and random ones.
 //
-// i l s: integers of 32, 64, 16 bits; b: shift amounts and positions; n: an integer that is not zero in any width;
-// f g k w: f32, f64, f16, bf16; K W: two f16, two bf16; y: any bits;
-// a: f32 within 100 pi; x: f32 within 140; u: f32 within 1; t: the same as tf32; U V: two f16, two bf16 within 1;
-// D: f64 within 1; N M S Z: small integers as two f16, two bf16, f32, f64; 4 5: four e4m3, four e5m2 within 1;
-// 6 7: four small integers as e4m3, as e5m2; 8: any two e4m3 or e5m2
+// i l s: integers of 32, 64, 16 bits; b: shift amounts and positions; c: those of up to 255, as fields have them; n: an
+// integer that is not zero in any width; f g k w: f32, f64, f16, bf16; K W: two f16, two bf16; y: any bits; m q o: f32,
+// f64, f16 whose products, quotients and sums lie at the least normal f32 and f16, on both sides of what rounds up to
+// it; O: two such f16; a: f32 within 100 pi; x: f32 within 140; u: f32 within 1; t: the same as tf32; U V: two f16, two
+// bf16 within 1; D: f64 within 1; N M S Z: small integers as two f16, two bf16, f32, f64; 4 5: four e4m3, four e5m2
+// within 1; 6 7: four small integers as e4m3, as e5m2; 8: any two e4m3 or e5m2
 #include "both/both.h"
 
 #include "base/memory.h"
@@ -47,6 +48,19 @@ static const uint64_t shorts[] = {0,      1,      2,      0xffff, 0xfffe, 0x7fff
                                   0x00ff, 0x0080, 0x007f, 0x0100, 15,     16,     17,     0x5555};
 static const uint64_t amounts[] = {0,  1,  2,  7,  8,  9,  15, 16,  17,  23,  24,  30,  31,  32,         33,
                                    40, 47, 48, 62, 63, 64, 65, 127, 128, 255, 256, 257, 512, 0x80000000, 0xffffffff};
+// 2^-126 (1 + x)(1 - x) and the like: (1 + 2^-k)(1 - 2^-k) is 1 - 2^-2k.
+static const uint64_t thresholds[] = {
+    0x3f7fffff, 0x3f7ffffe, 0x3f000400, 0x3f000800, 0x3f001000, 0x00fff800, 0x00fff000, 0x00ffe000, 0x00800000,
+    0x80800000, 0x00800001, 0x00ffffff, 0x00fffffe, 0x3f000000, 0x3f000001, 0x40000000, 0x3f800000, 0x3f800001,
+    0x3f800002, 0x7e800000, 0x7e800001, 0x7e7fffff, 0x7effffff, 0x20000000, 0xa0000000, 0x1a000000, 0x9a000000,
+    0x19800000, 0x007fffff, 0x00000001, 0x80000001, 0x5f000000, 0x7f800000};
+static const uint64_t doubled[] = {0x380fffffe0000000, 0x380fffffdfffffff, 0x380fffffe0000001, 0x380fffffefffffff,
+                                   0x380ffffff0000000, 0x380ffffff0000001, 0x380fffffffffffff, 0x3810000000000000,
+                                   0xb80fffffffffffff, 0xb80ffffff0000000, 0xb80fffffe0000000, 0x3800000000000000,
+                                   0x36a0000000000000, 0x3810000010000000};
+static const uint64_t near_halves[] = {0x3bff, 0x3bfe, 0x3808, 0x3810, 0x3820, 0x07f8, 0x07f0, 0x07e0, 0x0400,
+                                       0x8400, 0x0401, 0x07ff, 0x3800, 0x4000, 0x3c00, 0x3c01, 0x0c00, 0x8c00,
+                                       0x2000, 0xa000, 0x1c00, 0x9c00, 0x03ff, 0x0001, 0x8001, 0x7c00};
 static const uint64_t singles[] = {
     0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
     0x7fffffff, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
@@ -134,6 +148,16 @@ static int edges(char kind, const uint64_t **list)
         return EDGES(shorts);
     case 'b':
         return EDGES(amounts);
+    case 'c':
+        *list = amounts;
+        return (int)KB_COUNT(amounts) - 5; // those of more than 255 come last
+    case 'm':
+        return EDGES(thresholds);
+    case 'q':
+        return EDGES(doubled);
+    case 'o':
+    case 'O':
+        return EDGES(near_halves);
     case 'f':
         return EDGES(singles);
     case 'g':
@@ -202,6 +226,16 @@ static uint64_t random_value(char kind, uint64_t r)
     switch (kind) {
     case 'b':
         return r % 3 ? near % 66 : near;
+    case 'c':
+        return r % 3 ? near % 66 : near & 255;
+    case 'm': // a product of two of them lies near the least normal one
+        return (near & 0x807fffff) | (r & 1 ? 126u : 1u) << 23;
+    case 'q':
+        return (near & 0x8000000003ffffff) | 0x380fffffc0000000;
+    case 'o':
+        return (near & 0x83ff) | (r & 1 ? 14u : 1u) << 10;
+    case 'O':
+        return (near & 0x83ff83ff) | (r & 1 ? 14u : 1u) << 10 | (r & 2 ? 14u : 1u) << 26;
     case 'f': // all bits, or of moderate size
         return r & 1 ? near & 0xffffffff : (near & 0x807fffff) | (120 + near % 16) << 23;
     case 'g':
@@ -252,7 +286,7 @@ static uint64_t pair_of(char kind, uint64_t edge, uint64_t r)
 {
     const uint64_t *list;
     int count = edges(kind, &list);
-    return kind == 'K' || kind == 'W' ? edge | list[r % (uint64_t)count] << 16 : edge;
+    return kind == 'K' || kind == 'W' || kind == 'O' ? edge | list[r % (uint64_t)count] << 16 : edge;
 }
 
 uint64_t both_value(const char *in, int slot, int i, int n)

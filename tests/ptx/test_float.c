@@ -117,6 +117,11 @@ static float flushed(float f)
 {
     return fabsf(f) < 0x1p-126f ? copysignf(0, f) : f;
 }
+// r with .ftz: what the exact result is when it is rounded as if exponents had no lower end decides.
+static float tiny(__float128 exact, float r)
+{
+    return fabsf((float)(exact * 0x1p60Q)) < 0x1p-66f ? copysignf(0, r) : r;
+}
 static float least(float a, float b)
 {
     if (a != a || b != b)
@@ -167,39 +172,42 @@ W(smaller, least(a, b))
 W(larger, most(a, b))
 W(smaller_nan, a != a || b != b ? NAN : least(a, b))
 W(add_sat, clamped(a + b))
-W(add_ftz, flushed(flushed(a) + flushed(b))) W(mul_ftz, flushed(flushed(a) * flushed(b)))
-    W(fma_ftz, flushed(fmaf(flushed(a), flushed(b), flushed(c)))) W(signs, copysignf(b, a)) W(rounded, rintf(a))
-        W(floored, floorf(a)) W(cut, truncf(a)) W(up, ceilf(a)) W(div_ftz, flushed(flushed(a) / flushed(b)))
-            W(larger_ftz, flushed(most(flushed(a), flushed(b))))
-                W(xorsign, copysignf(least(fabsf(a), fabsf(b)), signbit(a) != signbit(b) ? -1.0f : 1.0f))
-                    D(add64, a + b) D(sub64, a - b) D(mul64, a *b) D(fma64, fma(a, b, c)) D(div64, a / b)
-                        D(root64, sqrt(a)) D(inv64, 1 / a) D(min64, least64(a, b)) D(max64, -least64(-a, -b))
-                            D(rint64, rint(a)) D(of_f32, (double)as_f32(pa)) D(abs64, fabs(a))
+W(add_ftz, flushed(flushed(a) + flushed(b)))
+W(mul_ftz, tiny((__float128)flushed(a) * flushed(b), flushed(a) * flushed(b)))
+W(fma_ftz, tiny((__float128)flushed(a) * flushed(b) + flushed(c), fmaf(flushed(a), flushed(b), flushed(c))))
+W(signs, copysignf(b, a))
+W(rounded, rintf(a)) W(floored, floorf(a)) W(cut, truncf(a)) W(up, ceilf(a))
+    W(div_ftz, tiny((__float128)flushed(a) / flushed(b), flushed(a) / flushed(b)))
+        W(larger_ftz, flushed(most(flushed(a), flushed(b))))
+            W(xorsign, copysignf(least(fabsf(a), fabsf(b)), signbit(a) != signbit(b) ? -1.0f : 1.0f)) D(add64, a + b)
+                D(sub64, a - b) D(mul64, a *b) D(fma64, fma(a, b, c)) D(div64, a / b) D(root64, sqrt(a)) D(inv64, 1 / a)
+                    D(min64, least64(a, b)) D(max64, -least64(-a, -b)) D(rint64, rint(a)) D(of_f32, (double)as_f32(pa))
+                        D(abs64, fabs(a))
 
-                                static const struct row single[] = {
-                                    {"add.f32 %f9, %f0, %f1;", add},
-                                    {"sub.rn.f32 %f9, %f0, %f1;", sub},
-                                    {"mul.f32 %f9, %f0, %f1;", mul},
-                                    {"fma.rn.f32 %f9, %f0, %f1, %f2;", fma32},
-                                    {"mad.rn.f32 %f9, %f0, %f1, %f2;", fma32},
-                                    {"div.rn.f32 %f9, %f0, %f1;", quotient},
-                                    {"sqrt.rn.f32 %f9, %f0;", root},
-                                    {"rcp.rn.f32 %f9, %f0;", inverse},
-                                    {"min.f32 %f9, %f0, %f1;", smaller},
-                                    {"max.f32 %f9, %f0, %f1;", larger},
-                                    {"min.NaN.f32 %f9, %f0, %f1;", smaller_nan},
-                                    {"add.sat.f32 %f9, %f0, %f1;", add_sat},
-                                    {"add.ftz.f32 %f9, %f0, %f1;", add_ftz},
-                                    {"mul.rn.ftz.f32 %f9, %f0, %f1;", mul_ftz},
-                                    {"fma.rn.ftz.f32 %f9, %f0, %f1, %f2;", fma_ftz},
-                                    {"copysign.f32 %f9, %f0, %f1;", signs},
-                                    {"cvt.rni.f32.f32 %f9, %f0;", rounded},
-                                    {"cvt.rmi.f32.f32 %f9, %f0;", floored},
-                                    {"cvt.rzi.f32.f32 %f9, %f0;", cut},
-                                    {"cvt.rpi.f32.f32 %f9, %f0;", up},
-                                    {"div.rn.ftz.f32 %f9, %f0, %f1;", div_ftz},
-                                    {"max.ftz.f32 %f9, %f0, %f1;", larger_ftz},
-                                    {"min.xorsign.abs.f32 %f9, %f0, %f1;", xorsign},
+                            static const struct row single[] = {
+                                {"add.f32 %f9, %f0, %f1;", add},
+                                {"sub.rn.f32 %f9, %f0, %f1;", sub},
+                                {"mul.f32 %f9, %f0, %f1;", mul},
+                                {"fma.rn.f32 %f9, %f0, %f1, %f2;", fma32},
+                                {"mad.rn.f32 %f9, %f0, %f1, %f2;", fma32},
+                                {"div.rn.f32 %f9, %f0, %f1;", quotient},
+                                {"sqrt.rn.f32 %f9, %f0;", root},
+                                {"rcp.rn.f32 %f9, %f0;", inverse},
+                                {"min.f32 %f9, %f0, %f1;", smaller},
+                                {"max.f32 %f9, %f0, %f1;", larger},
+                                {"min.NaN.f32 %f9, %f0, %f1;", smaller_nan},
+                                {"add.sat.f32 %f9, %f0, %f1;", add_sat},
+                                {"add.ftz.f32 %f9, %f0, %f1;", add_ftz},
+                                {"mul.rn.ftz.f32 %f9, %f0, %f1;", mul_ftz},
+                                {"fma.rn.ftz.f32 %f9, %f0, %f1, %f2;", fma_ftz},
+                                {"copysign.f32 %f9, %f0, %f1;", signs},
+                                {"cvt.rni.f32.f32 %f9, %f0;", rounded},
+                                {"cvt.rmi.f32.f32 %f9, %f0;", floored},
+                                {"cvt.rzi.f32.f32 %f9, %f0;", cut},
+                                {"cvt.rpi.f32.f32 %f9, %f0;", up},
+                                {"div.rn.ftz.f32 %f9, %f0, %f1;", div_ftz},
+                                {"max.ftz.f32 %f9, %f0, %f1;", larger_ftz},
+                                {"min.xorsign.abs.f32 %f9, %f0, %f1;", xorsign},
 };
 static const struct row twice[] = {
     {"add.f64 %g9, %g0, %g1;", add64},    {"sub.f64 %g9, %g0, %g1;", sub64},

@@ -110,18 +110,16 @@ W(wideu, (uint64_t)U(a) * U(b))
 W(wides, (int64_t)S(a) * S(b))
 W(madwides, (uint64_t)((int64_t)S(a) * S(b)) + c)
 W(madwideu, (uint64_t)U(a) * U(b) + c)
-W(divs32, U(S(b) == 0    ? -1
-            : S(b) == -1 ? (int32_t)(0 - U(a))
-                         : S(a) / S(b)))
+W(divs32, U(S(b) == 0 ? -1 : S(b) == -1 ? (int32_t)(0 - U(a)) : S(a) / S(b)))
 W(rems32, U(S(b) == 0    ? S(a)
             : S(b) == -1 ? 0
-                         : S(a) % S(b))) W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a))
-    W(mins32, U(S(a) < S(b) ? a : b)) W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b))
-        W(maxu32, U(U(a) > U(b) ? a : b)) W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a))
-            W(cnot32, U(a) ? 0 : 1) W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a)))
-                W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b))) W(shru32, U(b) > 31 ? 0 : U(a) >> U(b))
-                    W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b)))) W(sads32,
-                                                                    U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
+                         : S(a) % S(b)))
+W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b))
+    W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b))
+        W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1)
+            W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a))) W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b)))
+                W(shru32, U(b) > 31 ? 0 : U(a) >> U(b)) W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b))))
+                    W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
                         W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
                             W(addsat, U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
                                         : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
@@ -129,20 +127,20 @@ W(rems32, U(S(b) == 0    ? S(a)
                                 W(subsat, U(L(S(a)) - S(b) > INT32_MAX   ? INT32_MAX
                                             : L(S(a)) - S(b) < INT32_MIN ? INT32_MIN
                                                                          : L(S(a)) - S(b))) W(add64, a + b)
-                                    W(sub64, a - b) W(mul64, a *b) W(mad64, a *b + c)
-                                        W(hiu64, (unsigned __int128)a *b >> 64) W(his64, (__int128)L(a) * L(b) >> 64)
-                                            W(divs64, b == 0       ? ~0ull
-                                                      : L(b) == -1 ? 0 - a
-                                                                   : (uint64_t)(L(a) / L(b)))
-                                                W(rems64, b == 0 ? a
-                                                          : L(b) == -1
-                                                              ? 0
-                                                              : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
-                                                    W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b)) W(
-                                                        shru64,
-                                                        U(b) > 63
-                                                            ? 0
-                                                            : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
+                                    W(sub64, a - b) W(mul64, a *b) W(mad64, a *b + c) W(hiu64,
+                                                                                        (unsigned __int128)a *b >> 64)
+                                        W(his64, (__int128)L(a) * L(b) >> 64) W(divs64, b == 0 ? ~0ull
+                                                                                        : L(b) == -1
+                                                                                            ? 0 - a
+                                                                                            : (uint64_t)(L(a) / L(b)))
+                                            W(rems64, b == 0 ? a
+                                                      : L(b) == -1
+                                                          ? 0
+                                                          : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
+                                                W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b))
+                                                    W(shru64,
+                                                      U(b) > 63 ? 0
+                                                                : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
                                                         W(mins64, L(a) < L(b) ? a : b) W(maxu64, a > b ? a : b)
                                                             W(abs64, L(a) < 0 ? 0 - a : a) W(add16, H(a + b)) W(
                                                                 mul16,
@@ -338,8 +336,9 @@ W(bfes, U(field(U(a), b, c, 31, true)))
 W(bfeu64, field(a, b, c, 63, false))
 W(bfes64, field(a, b, c, 63, true))
 W(bfi32, U(inserted(U(a), U(b), c, a >> 3, 31)))
-W(bfi64, inserted(a, b, c, a >> 3, 63)) W(bfindu, found(U(a), 32, false, false)) W(bfinds, found(U(a), 32, true, false))
-    W(bfinds64, found(a, 64, true, true)) W(prmt, permuted(a, b, c)) W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111))
+W(bfi64, inserted(a, b, c, a >> 3, 63))
+W(bfindu, found(U(a), 32, false, false)) W(bfinds, found(U(a), 32, true, false)) W(bfinds64, found(a, 64, true, true))
+    W(prmt, permuted(a, b, c)) W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111))
         W(prmt_f4e, permuted(a, b, (c & 3) * 0x1111 + 0x3210)) W(lop3, U((a & b) ^ (~c | a)))
             W(shfl, U((((uint64_t)U(b) << 32 | U(a)) << (U(c) & 31)) >> 32))
                 W(shfr, U(((uint64_t)U(b) << 32 | U(a)) >> (U(c) > 32 ? 32 : U(c)))) W(less_u, U(a) < U(b))
