@@ -553,31 +553,6 @@ static uint32_t place_locals(struct ptx_func *f)
     return (uint32_t)((at + 15) & ~15ull);
 }
 
-struct ptx_var *ptx_new_param(struct ptx_decoder *d, uint64_t bytes)
-{
-    struct ptx_var *v = ptx_arena_alloc(&d->module->arena, sizeof *v);
-    *v = (struct ptx_var){
-        .name = "a value of a call", .space = PTX_SPACE_PARAM, .align = 8, .element_bytes = (uint32_t)bytes};
-    v->bytes = bytes;
-    v->place = (d->local_bytes + 7) & ~7u;
-    d->local_bytes = (uint32_t)v->place + 8;
-    return v;
-}
-
-void ptx_give_results(struct ptx_decoder *d)
-{
-    for (struct ptx_var *v = d->func->results; v; v = v->next)
-        if (v->in_register)
-            ptx_move_param(d, v, (uint32_t)v->reg, true);
-}
-
-static void take_params(struct ptx_decoder *d)
-{
-    for (struct ptx_var *v = d->func->params; v; v = v->next)
-        if (v->in_register)
-            ptx_move_param(d, v, (uint32_t)v->reg, false);
-}
-
 // What a function does before its first instruction and behind its last one.
 static const struct ptx_inst no_inst = {.op = "call", .guard = -1};
 
@@ -593,7 +568,7 @@ static void decode_function(struct ptx_module *m, struct ptx_func *f)
         ptx_refuse(&d, "thread block clusters are not supported");
     new_block(&d);
     d.in = &no_inst;
-    take_params(&d);
+    ptx_take_params(&d);
     for (d.inst = 0; d.inst < f->inst_count && !d.refused; d.inst++) {
         struct ptx_block *b = ptx_current_block(&d);
         if (d.leader[d.inst] && (d.op_count != b->first || b->sync))

@@ -79,7 +79,8 @@ int64_t ptx_address(struct ptx_decoder *, const struct ptx_operand *, enum ptx_s
 // A register from or into a .param variable of the frame, as a step of the current instruction.
 void ptx_move_param(struct ptx_decoder *, struct ptx_var *, uint32_t reg, bool store);
 struct ptx_var *ptx_new_param(struct ptx_decoder *, uint64_t bytes); // one that the text does not have
-// Results in .reg become what the caller gets; before each return.
+// Parameters in .reg are taken at a function's begin, results in .reg given before each return.
+void ptx_take_params(struct ptx_decoder *);
 void ptx_give_results(struct ptx_decoder *);
 bool ptx_take_space(struct ptx_decoder *, enum ptx_space *);
 bool ptx_take_memory_order(struct ptx_decoder *); // .volatile, .relaxed ... and scopes; true: strong

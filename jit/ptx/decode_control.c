@@ -69,6 +69,31 @@ static void decode_ret(struct ptx_decoder *d)
     ptx_end_block(d, exits ? PTX_TERM_EXIT : PTX_TERM_RETURN);
 }
 
+struct ptx_var *ptx_new_param(struct ptx_decoder *d, uint64_t bytes)
+{
+    struct ptx_var *v = ptx_arena_alloc(&d->module->arena, sizeof *v);
+    *v = (struct ptx_var){
+        .name = "a value of a call", .space = PTX_SPACE_PARAM, .align = 8, .element_bytes = (uint32_t)bytes};
+    v->bytes = bytes;
+    v->place = (d->local_bytes + 7) & ~7u;
+    d->local_bytes = (uint32_t)v->place + 8;
+    return v;
+}
+
+void ptx_give_results(struct ptx_decoder *d)
+{
+    for (struct ptx_var *v = d->func->results; v; v = v->next)
+        if (v->in_register)
+            ptx_move_param(d, v, (uint32_t)v->reg, true);
+}
+
+void ptx_take_params(struct ptx_decoder *d)
+{
+    for (struct ptx_var *v = d->func->params; v; v = v->next)
+        if (v->in_register)
+            ptx_move_param(d, v, (uint32_t)v->reg, false);
+}
+
 // The variables that a call copies. Registers and literals among them get one of their own, of the formal parameter's
 // size; formal: the first, NULL where the callee is not known.
 static int call_vars(struct ptx_decoder *d, const struct ptx_operand *list, const struct ptx_var *formal, bool result,
