@@ -153,10 +153,9 @@ enum kb_profile_request {
 };
 struct kb_profile_worker { // started when it is first needed; works only while the run worker does not
     struct kb_peer *peer;
-    bool ready, cancelled, retry;
-    bool held, sampling, hold_refused; // the profiling hardware; for sampling; a save found it taken by others
-    char *absent;                      // why there is none, NULL: there may be one
-    char *refused[2];                  // of sections, counters: not asked again until a retry
+    bool ready, held, cancelled, retry, hold_refused;
+    char *absent;     // why there is none, NULL: there may be one
+    char *refused[2]; // of sections, counters: not asked again until a retry
     char *prepare_error;
     int generation, prepared;
     enum kb_profile_request request;

@@ -104,7 +104,7 @@ static void forget_worker(struct kb_session *s)
     p->build = NULL;
     p->request = KB_PROFILE_NONE;
     p->job = 0;
-    p->ready = p->held = p->sampling = p->cancelled = p->hold_refused = false;
+    p->ready = p->held = p->cancelled = p->hold_refused = false;
     p->prepared = 0;
     set(&p->loaded, NULL);
     set(&p->prepare_error, NULL);
@@ -220,12 +220,10 @@ static void done_frame(struct kb_session *s, const cJSON *head)
                            remedy ? "; " : "", remedy ? remedy : "");
     char *reason = kb_cleaned(text);
     bool poisoned = kb_json_bool(head, "poisoned", false), cancelled = !strcmp(status, "cancelled");
-    bool takes = kind == KB_PROFILE_SECTIONS || kind == KB_PROFILE_HOLD;
-    p->sampling = kb_json_bool(head, "sampling",
-                               takes                      ? !strcmp(status, "pass") || p->sampling
-                               : kind >= KB_PROFILE_BYTES ? false
-                                                          : p->sampling);
-    p->held = kb_json_bool(head, "held", p->sampling);
+    p->held = kb_json_bool(head, "held",
+                           kind == KB_PROFILE_SECTIONS || kind == KB_PROFILE_HOLD ? !strcmp(status, "pass") || p->held
+                           : kind >= KB_PROFILE_BYTES                             ? false
+                                                                                  : p->held);
     if (remedy && !strcmp(status, "na") && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST)
         set(&p->refused[kind != KB_PROFILE_SECTIONS], reason);
     if (poisoned) {
@@ -398,7 +396,7 @@ static bool hold_due(const struct kb_session *s)
     const struct kb_profile_worker *p = &s->profile;
     int focus = kb_focus_index(s);
     const struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
-    return p->peer && p->ready && !kb_peer_ending(p->peer) && !p->sampling && !p->hold_refused && !p->refused[0] &&
+    return p->peer && p->ready && !kb_peer_ending(p->peer) && !p->held && !p->hold_refused && !p->refused[0] &&
            p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead && b->stage == KB_STAGE_COMPILE;
 }
 
@@ -426,7 +424,7 @@ static void assign(struct kb_session *s)
     if (b && kb_take_gpu(s)) {
         serve(s, b, kind);
     } else if (!b && release_due(s)) {
-        p->held = p->sampling = false;
+        p->held = false;
         kb_peer_send(p->peer, request(s, KB_PROFILE_RELEASE, "release", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms),
                      NULL, 0);
     }

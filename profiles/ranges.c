@@ -15,8 +15,8 @@
 
 enum { MOST_PASSES = 256, KEPT = 4 };
 
-const char *const kb_range_steps[KB_RANGE_STEPS] = {"chip",  "config", "enable", "data",    "set_config",
-                                                    "start", "passes", "decode", "evaluate"};
+const char *const kb_range_steps[KB_RANGE_STEPS] = {"chip",  "config", "enable", "data",     "set_config",
+                                                    "start", "passes", "decode", "evaluate", "disable"};
 
 #define PARAMS(type, ...)                                                                                              \
     {                                                                                                                  \
@@ -104,13 +104,12 @@ struct asked { // metrics as they were asked for, with their configuration
     struct config config;
 };
 
-// All but the profiler depends on the chip and the metrics alone.
+// All of it depends on the chip and the metrics alone.
 static struct {
     struct kb_device *device;
     struct chip chip;
     struct asked asked[KEPT];
     int count;
-    CUpti_RangeProfiler_Object *profiler; // NULL: not enabled
 } kept;
 
 static int open_host(const struct chip *chip, CUpti_Profiler_Host_Object **host, struct kb_error *e)
@@ -270,23 +269,8 @@ static int open_chip(struct kb_device *device, struct chip *chip, struct kb_erro
     return -1;
 }
 
-bool kb_ranges_held(void)
-{
-    return kept.profiler != NULL;
-}
-
-void kb_ranges_release(void)
-{
-    CUpti_RangeProfiler_Disable_Params p =
-        PARAMS(CUpti_RangeProfiler_Disable_Params, .pRangeProfilerObject = kept.profiler);
-    if (kept.profiler)
-        cupti.disable(&p);
-    kept.profiler = NULL;
-}
-
 void kb_ranges_forget(void)
 {
-    kb_ranges_release();
     for (int i = 0; i < kept.count; i++)
         close_config(&kept.asked[i].config);
     free(kept.chip.availability);
@@ -298,6 +282,7 @@ struct session {
     struct kb_device *device;
     const struct kb_range_run *run;
     struct config *config;
+    CUpti_RangeProfiler_Object *profiler;
     struct kb_range_values *out;
     int64_t since_us; // the end of the step before
 };
@@ -318,20 +303,19 @@ static int enable(struct session *s, struct kb_error *e)
 {
     CUpti_RangeProfiler_Enable_Params p =
         PARAMS(CUpti_RangeProfiler_Enable_Params, .ctx = kb_device_context(s->device));
-    int failed = kept.profiler ? 0 : check(cupti.enable(&p), "cuptiRangeProfilerEnable", e);
-    if (!failed && !kept.profiler)
-        kept.profiler = p.pRangeProfilerObject;
+    int failed = check(cupti.enable(&p), "cuptiRangeProfilerEnable", e);
+    s->profiler = failed ? NULL : p.pRangeProfilerObject;
     step_done(s, KB_RANGE_ENABLE);
     return failed;
 }
 
 // Empty: what was counted before is gone. Its size is asked for each time, although it is that of the metrics: this is
-// where the profiler learns them (CUPTI 13.0 crashes without).
+// where a profiler learns them (CUPTI 13.0 crashes without).
 static int make_data(struct session *s, struct kb_error *e)
 {
     struct config *c = s->config;
     CUpti_RangeProfiler_GetCounterDataSize_Params size =
-        PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, .pRangeProfilerObject = kept.profiler,
+        PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, .pRangeProfilerObject = s->profiler,
                .pMetricNames = (const char **)c->metrics, .numMetrics = (size_t)c->count, .maxNumOfRanges = 1,
                .maxNumRangeTreeNodes = 1);
     if (check(cupti.data_size(&size), "cuptiRangeProfilerGetCounterDataSize", e))
@@ -340,7 +324,7 @@ static int make_data(struct session *s, struct kb_error *e)
     c->data_bytes = size.counterDataSize;
     c->data = kb_alloc(c->data_bytes + 1);
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params init =
-        PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, .pRangeProfilerObject = kept.profiler,
+        PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, .pRangeProfilerObject = s->profiler,
                .counterDataSize = c->data_bytes, .pCounterData = c->data);
     int failed = check(cupti.data_init(&init), "cuptiRangeProfilerCounterDataImageInitialize", e);
     step_done(s, KB_RANGE_DATA);
@@ -350,14 +334,24 @@ static int make_data(struct session *s, struct kb_error *e)
 static int set_config(struct session *s, struct kb_error *e)
 {
     const struct config *c = s->config;
-    CUpti_RangeProfiler_SetConfig_Params set = PARAMS(
-        CUpti_RangeProfiler_SetConfig_Params, .pRangeProfilerObject = kept.profiler, .configSize = c->image_bytes,
-        .pConfig = c->image, .counterDataImageSize = c->data_bytes, .pCounterDataImage = c->data,
-        .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay, .maxRangesPerPass = 1, .numNestingLevels = 1,
-        .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
+    CUpti_RangeProfiler_SetConfig_Params set =
+        PARAMS(CUpti_RangeProfiler_SetConfig_Params, .pRangeProfilerObject = s->profiler, .configSize = c->image_bytes,
+               .pConfig = c->image, .counterDataImageSize = c->data_bytes, .pCounterDataImage = c->data,
+               .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay, .maxRangesPerPass = 1, .numNestingLevels = 1,
+               .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
     int failed = check(cupti.set_config(&set), "cuptiRangeProfilerSetConfig", e);
     step_done(s, KB_RANGE_SET);
     return failed;
+}
+
+static void disable(struct session *s)
+{
+    CUpti_RangeProfiler_Disable_Params p =
+        PARAMS(CUpti_RangeProfiler_Disable_Params, .pRangeProfilerObject = s->profiler);
+    s->since_us = kb_now_us();
+    if (s->profiler)
+        cupti.disable(&p);
+    step_done(s, KB_RANGE_DISABLE);
 }
 
 // What is counted lies between push and pop, and the device is idle before and behind.
@@ -366,13 +360,12 @@ static int run_pass(struct session *s, bool *last, struct kb_error *e)
     struct kb_device *device = s->device;
     const struct kb_range_run *r = s->run;
     CUpti_RangeProfiler_Start_Params start =
-        PARAMS(CUpti_RangeProfiler_Start_Params, .pRangeProfilerObject = kept.profiler);
-    CUpti_RangeProfiler_Stop_Params stop =
-        PARAMS(CUpti_RangeProfiler_Stop_Params, .pRangeProfilerObject = kept.profiler);
+        PARAMS(CUpti_RangeProfiler_Start_Params, .pRangeProfilerObject = s->profiler);
+    CUpti_RangeProfiler_Stop_Params stop = PARAMS(CUpti_RangeProfiler_Stop_Params, .pRangeProfilerObject = s->profiler);
     CUpti_RangeProfiler_PushRange_Params push =
-        PARAMS(CUpti_RangeProfiler_PushRange_Params, .pRangeProfilerObject = kept.profiler, .pRangeName = "run");
+        PARAMS(CUpti_RangeProfiler_PushRange_Params, .pRangeProfilerObject = s->profiler, .pRangeName = "run");
     CUpti_RangeProfiler_PopRange_Params pop =
-        PARAMS(CUpti_RangeProfiler_PopRange_Params, .pRangeProfilerObject = kept.profiler);
+        PARAMS(CUpti_RangeProfiler_PopRange_Params, .pRangeProfilerObject = s->profiler);
     if (check(cupti.start(&start), "cuptiRangeProfilerStart", e))
         return -1;
     step_done(s, KB_RANGE_START);
@@ -395,7 +388,7 @@ static int read_values(struct session *s, struct kb_error *e)
     struct kb_range_values *out = s->out;
     double values[KB_RANGE_METRICS];
     CUpti_RangeProfiler_DecodeData_Params decode =
-        PARAMS(CUpti_RangeProfiler_DecodeData_Params, .pRangeProfilerObject = kept.profiler);
+        PARAMS(CUpti_RangeProfiler_DecodeData_Params, .pRangeProfilerObject = s->profiler);
     CUpti_RangeProfiler_GetCounterDataInfo_Params info =
         PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, .pCounterDataImage = c->data,
                .counterDataImageSize = c->data_bytes);
@@ -420,7 +413,8 @@ static int read_values(struct session *s, struct kb_error *e)
     return 0;
 }
 
-// Enabled until it is released: what the first pass after that costs, later measurements need not pay.
+// Once enabled, it is disabled again whatever comes: a second configuration would be ignored in silence, and its counts
+// be those of the first (CUPTI 13.0).
 static int count_run(struct session *s, struct kb_error *e)
 {
     bool last = false;
@@ -435,7 +429,10 @@ static int count_run(struct session *s, struct kb_error *e)
         result = interrupted(s) ? 1 : run_pass(s, &last, e);
     if (!result && !last)
         result = kb_fail(e, NULL, NULL, "the profiler wanted more than %d passes", MOST_PASSES);
-    return result ? result : read_values(s, e);
+    if (!result)
+        result = read_values(s, e);
+    disable(s);
+    return result;
 }
 
 static struct asked *find(const char *const *metrics, int count)

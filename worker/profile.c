@@ -28,8 +28,7 @@ void profile_end(struct profile_worker *p, const struct kb_frame *f, const char 
     kb_worker_set_clean(head, "reason", reason, 2000);
     kb_worker_set_clean(head, "remedy", remedy && *remedy ? remedy : NULL, 1000);
     kb_json_set_bool(head, "poisoned", lost);
-    kb_json_set_bool(head, "held", kb_pcs_held() || kb_ranges_held());
-    kb_json_set_bool(head, "sampling", kb_pcs_held());
+    kb_json_set_bool(head, "held", kb_pcs_held());
     kb_worker_send(head, NULL, 0);
     w->quit = w->quit || lost;
 }
@@ -76,7 +75,6 @@ static void serve_hold(struct profile_worker *p, const struct kb_frame *f)
     struct kb_error e = {0};
     if (profile_is_refused(p, f, NULL))
         return;
-    kb_ranges_release();
     if (kb_pcs_warm(p->run.device, &e))
         profile_refuse(p, f, NULL, &e);
     else
@@ -86,7 +84,6 @@ static void serve_hold(struct profile_worker *p, const struct kb_frame *f)
 static void serve_release(struct profile_worker *p, const struct kb_frame *f)
 {
     kb_pcs_release();
-    kb_ranges_release();
     profile_end(p, f, NULL, "pass", NULL, NULL);
 }
 

@@ -178,8 +178,6 @@ void profile_counters(struct profile_worker *p, const struct kb_frame *f)
     } else {
         send_counters(&t, stage, all, &opening);
         kb_cupti_take_refusal();
-        if (strcmp(stage, "bytes")) // behind these comes the rest, for which the hardware is still set up
-            kb_ranges_release();
         profile_end(p, f, "counters", "pass", NULL, NULL);
     }
     free(all);

@@ -56,7 +56,6 @@ void profile_sections(struct profile_worker *p, const struct kb_frame *f)
     struct kb_error error = {0};
     if (!v || profile_is_refused(p, f, "sections"))
         return;
-    kb_ranges_release();
     if (kb_pcs_hold(w->device, &error)) { // before the module is loaded, so that CUPTI knows its functions
         profile_refuse(p, f, "sections", &error);
         return;

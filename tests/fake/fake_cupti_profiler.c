@@ -267,6 +267,8 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
     CALL("range_enable");
     fake.ranges_open++;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
+    fake.submitted = 0;
+    fake.passes = 0;
     return CUPTI_SUCCESS;
 }
 
@@ -295,8 +297,6 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_Cou
 
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 {
-    fake.submitted = 0;
-    fake.passes = 0;
     bool good = p->range == CUPTI_UserRange && p->replayMode == CUPTI_UserReplay && p->pConfig && p->pCounterDataImage;
     return good ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
