@@ -1,4 +1,5 @@
-// Two texts by lines: PTX, sources. The same rows and hunks as for machine code, without normalising.
+// Two texts by lines: PTX, sources. The same rows and hunks as for machine code. Of PTX, what only says where a line of
+// the source stands is no change unless asked for: one line more in a comment would change all that follows.
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -27,7 +28,48 @@ static uint64_t key_of(const char *s, size_t n)
     return key;
 }
 
-static void cut(const char *text, size_t size, struct lines *l)
+// "38_INTERNAL_00000000_8_tuned_cu_c6d2f4b8": a static name is made unique by a hash of the source, in the last 8 of so
+// many characters. Returns where the hash stands, NULL if there is none from here on.
+static char *hash_of_source(char *from)
+{
+    for (char *at = from; (at = strstr(at, "_INTERNAL_")); at++) {
+        char *digits = at;
+        while (digits > from && digits[-1] >= '0' && digits[-1] <= '9')
+            digits--;
+        long length = strtol(digits, NULL, 10);
+        if (digits < at && length > 18 && length < 1000 && (size_t)length <= strlen(at))
+            return at + length - 8;
+    }
+    return NULL;
+}
+
+static uint64_t key_of_ptx(const char *s, size_t n)
+{
+    while (n && (*s == ' ' || *s == '\t')) {
+        s++;
+        n--;
+    }
+    if (n > 4 && !strncmp(s, ".loc", 4) && (s[4] == ' ' || s[4] == '\t'))
+        return key_of(".loc", 4);
+    char *line = kb_strndup(s, n), *hash = line;
+    while ((hash = hash_of_source(hash))) {
+        memset(hash, '0', 8);
+        hash += 8;
+    }
+    uint64_t key = key_of(line, n);
+    free(line);
+    return key;
+}
+
+static bool is_ptx(const char *text, size_t size)
+{
+    char *head = kb_strndup(text, size < 4096 ? size : 4096);
+    bool is = strstr(head, "\n.version ") && strstr(head, "\n.target ");
+    free(head);
+    return is;
+}
+
+static void cut(const char *text, size_t size, bool ptx, struct lines *l)
 {
     int most = 1;
     for (size_t i = 0; i < size; i++)
@@ -38,7 +80,7 @@ static void cut(const char *text, size_t size, struct lines *l)
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         size_t n = (size_t)((newline ? newline : end) - text);
         l->items[l->count] = (struct line){text, n};
-        l->keys[l->count++] = key_of(text, n);
+        l->keys[l->count++] = ptx ? key_of_ptx(text, n) : key_of(text, n);
         text += n + 1;
     }
 }
@@ -99,8 +141,9 @@ cJSON *kb_text_diff(const char *a, size_t a_size, const char *b, size_t b_size, 
     struct lines la, lb;
     struct kb_hunks hunks = {0};
     int count, added = 0, removed = 0;
-    cut(a, a_size, &la);
-    cut(b, b_size, &lb);
+    bool ptx = !o->raw && is_ptx(a, a_size) && is_ptx(b, b_size);
+    cut(a, a_size, ptx, &la);
+    cut(b, b_size, ptx, &lb);
     int *match = kb_alloc(sizeof *match * ((size_t)la.count + 1));
     kb_sass_match(la.keys, la.count, lb.keys, lb.count, match);
     struct kb_row *rows = kb_diff_rows(match, la.count, lb.count, NULL, &count);
@@ -112,9 +155,9 @@ cJSON *kb_text_diff(const char *a, size_t a_size, const char *b, size_t b_size, 
     cJSON *document = cJSON_CreateObject();
     bool identical = a_size == b_size && (!a_size || !memcmp(a, b, a_size));
     kb_json_set_text(document, "kind", "text");
-    kb_json_set_bool(document, "raw", true);
+    kb_json_set_bool(document, "raw", !ptx);
     kb_json_set_bool(document, "identical", identical);
-    kb_json_set_bool(document, "real_change", !identical);
+    kb_json_set_bool(document, "real_change", !identical && (!ptx || added || removed));
     kb_json_set_number(document, "added", added);
     kb_json_set_number(document, "removed", removed);
     add_hunks(document, &hunks, rows, &la, &lb, o->rows_most ? o->rows_most : ROWS_USUAL);

@@ -1,8 +1,8 @@
 #include "loop/model.h"
-#include "loop/model_parts.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "loop/model_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -209,6 +209,8 @@ static void add_verdict(struct kb_sass_rows *r, const cJSON *d, bool raw)
                           raw ? "no real change: %d instructions are only written differently"
                               : "no real change: %d instructions are only written differently (w shows them)",
                           raw_rows(d));
+    else if (text && cJSON_IsFalse(kb_json_get(d, "real_change")))
+        kb_sass_rows_text(r, KB_STYLE_GOOD, "no real change: only the places of source lines differ (w shows them)");
     else if (text)
         kb_sass_rows_text(r, KB_STYLE_TEXT, "%d lines came, %d left", (int)kb_json_int(d, "added", 0),
                           (int)kb_json_int(d, "removed", 0));

@@ -493,9 +493,33 @@ static void test_text(void **state)
     cJSON_Delete(document);
 }
 
+// A comment more in the source moves every .loc, and gives static names another hash.
+static void test_ptx(void **state)
+{
+    (void)state;
+    static const char a[] = "//\n.version 9.0\n.target sm_90\n\t.loc\t1 7 3\n\tadd.f32 %f1, %f2, %f3;\n"
+                            "\tmov.u64 %rd1, _ZZN34_INTERNAL_00000000_4_k_cu_c6d2f4b83fooE1s;\n",
+                      b[] = "//\n.version 9.0\n.target sm_90\n\t.loc\t1 8 3\n\tadd.f32 %f1, %f2, %f3;\n"
+                            "\tmov.u64 %rd1, _ZZN34_INTERNAL_00000000_4_k_cu_0badcafe3fooE1s;\n",
+                      c[] = "//\n.version 9.0\n.target sm_90\n\t.loc\t1 8 3\n\tmul.f32 %f1, %f2, %f3;\n"
+                            "\tmov.u64 %rd1, _ZZN34_INTERNAL_00000000_4_k_cu_0badcafe3barE1s;\n";
+    struct kb_sass_diff_options o = {.context = 1};
+    cJSON *document = kb_text_diff(a, sizeof a - 1, b, sizeof b - 1, &o);
+    expect(document, false, false, 0);
+    cJSON_Delete(document);
+    document = kb_text_diff(a, sizeof a - 1, c, sizeof c - 1, &o);
+    assert_int_equal(kb_json_int(document, "added", 0), 2); // another operation, another name
+    cJSON_Delete(document);
+    o.raw = true;
+    document = kb_text_diff(a, sizeof a - 1, b, sizeof b - 1, &o);
+    assert_int_equal(kb_json_int(document, "added", 0), 2);
+    cJSON_Delete(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_identical),
+                                       cmocka_unit_test(test_ptx),
                                        cmocka_unit_test(test_renamed),
                                        cmocka_unit_test(test_renamed_by_assembler),
                                        cmocka_unit_test(test_not_renamed),
