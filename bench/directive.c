@@ -68,7 +68,7 @@ static struct kb_directive *add(struct scan *s)
 {
     KB_GROW(s->out->directives, s->out->directive_count, s->capacity);
     struct kb_directive *d = &s->out->directives[s->out->directive_count++];
-    *d = (struct kb_directive){.line = s->line};
+    *d = (struct kb_directive){.line = s->line, .at = s->at};
     return d;
 }
 

@@ -16,6 +16,7 @@ struct found { // a kernel while it is read
     int depth;     // brace depth around its body
     bool kept;     // it goes into the result
     bool open;     // the body's end was not seen yet
+    struct kb_source_body body;
     bool instance; // an explicit instantiation or specialisation: a target of //kb: lines, but no kernel of its own
 };
 
@@ -279,6 +280,7 @@ static void read_kernel(struct scanner *s)
     if (is(s, close, ")"))
         each_part(s, open + 1, close, f, add_parameter);
     f->open = is(s, next, "{");
+    f->body.open = s->tokens[next].at;
     s->i = next - 1;
 }
 
@@ -324,6 +326,7 @@ static void close_brace(struct scanner *s)
     for (int k = 0; k < s->found_count; k++) {
         if (s->found[k].open && s->depth <= s->found[k].depth) {
             s->found[k].kernel.end_line = s->tokens[s->i].line;
+            s->found[k].body.close = s->tokens[s->i].at;
             s->found[k].open = false;
         }
     }
@@ -406,7 +409,10 @@ static bool is_redundant(const struct scanner *s, const struct found *f)
 static void take_kernels(struct scanner *s, struct kb_source *out)
 {
     out->kernels = kb_alloc(sizeof *out->kernels * (size_t)(s->found_count + 1));
+    out->bodies = kb_alloc(sizeof *out->bodies * (size_t)(s->found_count + 1));
     for (int i = 0; i < s->found_count; i++) {
+        if (s->found[i].body.close)
+            out->bodies[out->body_count++] = s->found[i].body;
         s->found[i].kept = !is_redundant(s, &s->found[i]);
         if (s->found[i].kept)
             out->kernels[out->kernel_count++] = s->found[i].kernel;
@@ -462,6 +468,7 @@ void kb_source_free(struct kb_source *s)
         free(d->kernel), free(d->variant), free(d->key), free(d->value);
     }
     free(s->kernels);
+    free(s->bodies);
     free(s->directives);
     *s = (struct kb_source){0};
 }

@@ -26,15 +26,21 @@ enum kb_directive_kind { KB_DIRECTIVE_SET, KB_DIRECTIVE_SECTION };
 struct kb_directive { // one key=value of a `//kb:` line, or one `//kb: section NAME`
     enum kb_directive_kind kind;
     int line;
+    size_t at;    // of its "//" in the text
     int end_line; // SECTION: its last line: before the next section of its block, or the block's end; else 0
     char *kernel; // the kernel it applies to: the next `__global__` (SET), or the one around it (SECTION); NULL if none
     char *variant; // of for=VARIANT, else NULL
     char *key;     // "block", "grid", "shared", "cooperative", "define:NAME"; the section's name for SECTION
     char *value;   // text behind '='; NULL for SECTION
 };
+struct kb_source_body { // of a kernel's definition, specialisations too: offsets of its braces
+    size_t open, close;
+};
 struct kb_source {
     struct kb_source_kernel *kernels;
     int kernel_count;
+    struct kb_source_body *bodies;
+    int body_count;
     struct kb_directive *directives;
     int directive_count;
 };

@@ -70,6 +70,11 @@ struct kb_includes;
 struct kb_includes *kb_includes_watch(const struct kb_build *b);
 void kb_includes_take(struct kb_includes *w, struct kb_build *b);
 
+// traced.c: where the request wants kb_section.cuh, out is the request with that file in a folder of its own.
+#define KB_SECTION_FOLDER ".kbench-section"
+bool kb_section_header_add(const struct kb_compile_request *r, struct kb_compile_request *out);
+void kb_section_header_free(struct kb_compile_request *);
+
 // compile.c: this text as the main file through NVRTC into b->out.
 int kb_build_nvrtc(struct kb_build *b, const char *source, const struct kb_words *options, struct kb_error *e);
 

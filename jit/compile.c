@@ -177,9 +177,8 @@ static int compile_in_root(struct kb_build *b, struct kb_error *e)
     return status;
 }
 
-int kb_compile(const struct kb_compile_request *r, struct kb_compiled *out, struct kb_error *e)
+static int compile(const struct kb_compile_request *r, struct kb_compiled *out, struct kb_error *e)
 {
-    *out = (struct kb_compiled){0};
     if (check_request(r, e))
         return -1;
     struct kb_build b = {.request = r, .out = out};
@@ -198,6 +197,17 @@ int kb_compile(const struct kb_compile_request *r, struct kb_compiled *out, stru
     kb_scan_free(&b.scan);
     if (status)
         kb_compiled_free(out);
+    return status;
+}
+
+int kb_compile(const struct kb_compile_request *r, struct kb_compiled *out, struct kb_error *e)
+{
+    struct kb_compile_request extended;
+    *out = (struct kb_compiled){0};
+    if (!kb_section_header_add(r, &extended))
+        return compile(r, out, e);
+    int status = compile(&extended, out, e);
+    kb_section_header_free(&extended);
     return status;
 }
 

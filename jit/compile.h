@@ -3,6 +3,7 @@
 #define KB_JIT_COMPILE_H
 #include "base/error.h"
 #include "base/text.h"
+#include "bench/instrument.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct kb_compile_request {
     int kernel_count;
     const char *compiler; // "auto", "nvrtc", "nvcc"
     bool lineinfo;
+    bool traced; // kb_section.cuh comes before all else, and records; see kb_compile_traced
 };
 struct kb_compile_message {
     char *file; // as in the request; "" if it has no place
@@ -70,6 +72,10 @@ struct kb_compiled {
 // verdict (see out->ok); -1 if it could not be asked at all (no NVRTC, bad request).
 int kb_compile(const struct kb_compile_request *, struct kb_compiled *out, struct kb_error *);
 void kb_compiled_free(struct kb_compiled *);
+// The same of sources whose marked sections record when they begin (bench/instrument.h); names gets their names. -1,
+// with place and remedy, also where the source cannot be traced.
+int kb_compile_traced(const struct kb_compile_request *, struct kb_compiled *out, struct kb_trace_names *names,
+                      struct kb_error *);
 // For a process that compiles again and again. keep_memory: what a compile gives back stays for the next one, instead
 // of being faulted in again. warm_up: compiles an empty kernel, so that the first real compile finds the compiler
 // loaded.

@@ -42,6 +42,7 @@
     X(module_load, "cuModuleLoadData", typeof(&cuModuleLoadData), 1)                                                   \
     X(module_unload, "cuModuleUnload", typeof(&cuModuleUnload), 1)                                                     \
     X(module_function, "cuModuleGetFunction", typeof(&cuModuleGetFunction), 1)                                         \
+    X(module_global, "cuModuleGetGlobal_v2", typeof(&cuModuleGetGlobal), 1)                                            \
     X(function_get, "cuFuncGetAttribute", typeof(&cuFuncGetAttribute), 1)                                              \
     X(function_set, "cuFuncSetAttribute", typeof(&cuFuncSetAttribute), 1)                                              \
     X(param_info, "cuFuncGetParamInfo", CUresult (*)(CUfunction, size_t, size_t *, size_t *), 0)                       \
@@ -98,6 +99,7 @@ extern const struct kb_device_ops kb_cuda_ops;
 int kb_cuda_load(struct kb_device *, const void *image, size_t bytes, struct kb_module **, struct kb_error *);
 void kb_cuda_unload(struct kb_device *, struct kb_module *);
 int kb_cuda_symbol(struct kb_module *, const char *name, struct kb_kernel **, struct kb_error *);
+int kb_cuda_variable(struct kb_module *, const char *name, uint64_t *address, size_t *bytes, struct kb_error *);
 void kb_cuda_kernel_info(const struct kb_kernel *, struct kb_kernel_info *);
 int kb_cuda_occupancy(struct kb_kernel *, int threads, size_t shared, int *blocks, struct kb_error *);
 int kb_cuda_launch(struct kb_kernel *, const struct kb_launch_args *, struct kb_error *);

@@ -85,6 +85,17 @@ static void read_info(struct kb_kernel *kernel, const char *name)
     read_params(kernel);
 }
 
+int kb_cuda_variable(struct kb_module *module, const char *name, uint64_t *address, size_t *bytes, struct kb_error *e)
+{
+    struct kb_cuda_device *d = module->device;
+    CUdeviceptr at = 0;
+    if (kb_cuda_alive(d, e) || kb_cuda_check(d, d->cu->module_global(&at, bytes, module->module, name), e,
+                                             "no variable \"%s\" in the module", name))
+        return -1;
+    *address = at;
+    return 0;
+}
+
 int kb_cuda_symbol(struct kb_module *module, const char *name, struct kb_kernel **out, struct kb_error *e)
 {
     struct kb_cuda_device *d = module->device;

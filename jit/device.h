@@ -97,6 +97,8 @@ struct kb_device_ops {
     void (*unload)(struct kb_device *, struct kb_module *);
     int (*symbol)(struct kb_module *, const char *lowered_name, struct kb_kernel **,
                   struct kb_error *); // owned by module
+    // Where a __device__ or __constant__ variable lies; may be written before launches of its module.
+    int (*variable)(struct kb_module *, const char *name, uint64_t *address, size_t *bytes, struct kb_error *);
     void (*kernel_info)(const struct kb_kernel *, struct kb_kernel_info *);
     // Blocks of this shape resident on one multiprocessor; the occupancy calculator of the driver or of --like.
     int (*occupancy)(struct kb_kernel *, int block_threads, size_t dynamic_shared, int *blocks, struct kb_error *);

@@ -192,6 +192,7 @@ const struct kb_device_ops kb_cuda_ops = {
     .load = kb_cuda_load,
     .unload = kb_cuda_unload,
     .symbol = kb_cuda_symbol,
+    .variable = kb_cuda_variable,
     .kernel_info = kb_cuda_kernel_info,
     .occupancy = kb_cuda_occupancy,
     .launch = kb_cuda_launch,

@@ -63,7 +63,8 @@ static void add_include(struct kb_build *b, const char *dir, const char *file)
 {
     struct kb_compiled *out = b->out;
     char *name = kb_path_join(dir, file);
-    bool known = !strcmp(name, b->request->main) || !kb_scan_file(b->request, name);
+    bool known = !strcmp(name, b->request->main) || !kb_scan_file(b->request, name) ||
+                 kb_starts(name, KB_SECTION_FOLDER); // the worker's own
     for (int i = 0; i < out->include_count; i++)
         known = known || !strcmp(out->includes[i], name);
     if (known) {

@@ -61,6 +61,10 @@ static void add_paths_and_defines(const struct kb_build *b, struct kb_words *out
         kb_words_add(out, kb_format("-I%s/%s", b->tree.dir, r->include_dirs[i]));
     for (int i = 0; i < r->define_count; i++)
         kb_words_add(out, kb_format("-D%s", r->defines[i]));
+    if (r->traced) {
+        kb_words_add(out, kb_strdup("-DKB_SECTION_TRACED"));
+        kb_words_add(out, kb_format("-include=%s/" KB_SECTION_FOLDER "/" KB_SECTION_HEADER, b->tree.dir));
+    }
 }
 
 void kb_options_nvrtc(const struct kb_build *b, struct kb_words *out)

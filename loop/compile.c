@@ -137,16 +137,13 @@ static cJSON *defines_of(const struct kb_variant *v)
     return list;
 }
 
-static void send_compile(struct kb_session *s, struct kb_compile_worker *w, const char *what,
-                         const struct kb_snapshot *snapshot, const struct kb_variant *v)
+void kb_compile_fields(struct kb_session *s, cJSON *head, const char *what, const struct kb_snapshot *snapshot,
+                       const struct kb_variant *v, struct kb_text *blob)
 {
-    struct kb_text blob = {0};
-    w->job = ++s->next_job;
-    cJSON *head = kb_frame_head("compile", w->job);
     kb_json_set_text(head, "for", what);
     kb_json_set_text(head, "name", v ? v->name : "element");
     kb_json_set_text(head, "main", snapshot ? snapshot->main : NULL);
-    kb_json_set(head, "files", snapshot ? files_of(snapshot, &blob) : cJSON_CreateArray());
+    kb_json_set(head, "files", snapshot ? files_of(snapshot, blob) : cJSON_CreateArray());
     kb_json_set(head, "include_dirs",
                 snapshot ? texts((const char *const *)snapshot->include_dirs, snapshot->include_dir_count)
                          : cJSON_CreateArray());
@@ -156,6 +153,15 @@ static void send_compile(struct kb_session *s, struct kb_compile_worker *w, cons
     kb_json_set(head, "kernels", v ? kernels_of(v) : cJSON_CreateArray());
     kb_json_set_text(head, "compiler", v && v->compiler ? v->compiler : "auto");
     kb_json_set_bool(head, "lineinfo", true);
+}
+
+static void send_compile(struct kb_session *s, struct kb_compile_worker *w, const char *what,
+                         const struct kb_snapshot *snapshot, const struct kb_variant *v)
+{
+    struct kb_text blob = {0};
+    w->job = ++s->next_job;
+    cJSON *head = kb_frame_head("compile", w->job);
+    kb_compile_fields(s, head, what, snapshot, v, &blob);
     kb_peer_send(w->peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     w->rung_us = kb_now_us();
@@ -236,7 +242,7 @@ static bool assign(struct kb_session *s, struct kb_compile_worker *w)
 
 // Answers
 
-static void take_blobs(struct kb_blobs *blobs, struct kb_frame *frame)
+void kb_take_blobs(struct kb_blobs *blobs, struct kb_frame *frame)
 {
     size_t ptx = (size_t)kb_json_int(frame->head, "ptx_bytes", 0);
     size_t cubin = (size_t)kb_json_int(frame->head, "cubin_bytes", 0);
@@ -361,7 +367,7 @@ static void job_frame(struct kb_session *s, struct kb_compile_worker *w, struct 
     } else if (!strcmp(type, "compiled")) {
         struct kb_blobs *blobs = w->build ? &w->build->blobs : &s->programs[w->program].blobs;
         cJSON **compiled = w->build ? &w->build->compiled : &s->programs[w->program].compiled;
-        take_blobs(blobs, frame);
+        kb_take_blobs(blobs, frame);
         cJSON_Delete(*compiled);
         *compiled = compiled_of(frame->head);
         if (w->build)

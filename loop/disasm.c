@@ -134,6 +134,10 @@ static void end_of_job(struct kb_session *s, enum kb_status status, const char *
         char *why = status == KB_STATUS_PASS ? kb_format("it differs from v%d", d->other->version) : kb_strdup(reason);
         end_of_sass(s, KB_STATUS_PASS, NULL, same ? d->other : NULL, why ? why : "they could not be compared");
         free(why);
+    } else if (d->kind == KB_DISASM_TRACE) {
+        release(d);
+        if (kb_tracing_pending(s))
+            kb_tracing_compiled(s, status == KB_STATUS_PASS ? NULL : reason ? reason : "no reason was given");
     } else {
         if (d->reading && d->kind == KB_DISASM_LIST)
             kb_listing_listed(s, d->reading, NULL, 0, reason ? reason : "no listing came");
@@ -163,6 +167,9 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
             absent(s, kb_json_text(failed, "what", "its worker failed"));
     } else if (!d->job || kb_frame_job(frame) != d->job) {
         return;
+    } else if (d->kind == KB_DISASM_TRACE && strcmp(type, "done")) {
+        if (kb_tracing_pending(s))
+            kb_tracing_compile_frame(s, frame);
     } else if (!strcmp(type, "sass")) {
         listed(s, frame);
     } else if (!strcmp(type, "diff")) {
@@ -244,6 +251,18 @@ static void send_reading(struct kb_session *s, struct kb_reading *r)
     kb_peer_send_parts(d->peer, head, parts, KB_COUNT(parts));
 }
 
+static void send_trace(struct kb_session *s)
+{
+    struct kb_disasm_worker *d = &s->disasm;
+    struct kb_text blob = {0};
+    cJSON *head = kb_tracing_compile(s, &blob);
+    d->kind = KB_DISASM_TRACE;
+    d->job = s->next_job;
+    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_COMPILE].deadline_ms);
+    kb_peer_send(d->peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+}
+
 static void start_worker(struct kb_session *s)
 {
     struct kb_error error = {0};
@@ -261,6 +280,8 @@ static void refuse(struct kb_session *s)
     struct kb_disasm_worker *d = &s->disasm;
     struct kb_build *b;
     struct kb_reading *r;
+    if (kb_tracing_wants_compile(s))
+        kb_tracing_compiled(s, d->absent);
     while ((b = next(s)))
         kb_late_na(s, b, KB_RUNG_SASS, d->absent);
     while ((r = kb_listing_next(s)) && r->diff)
@@ -273,8 +294,9 @@ static void assign(struct kb_session *s)
 {
     struct kb_disasm_worker *d = &s->disasm;
     struct kb_reading *r = d->kind == KB_DISASM_NONE ? kb_listing_next(s) : NULL;
-    struct kb_build *b = r || d->kind != KB_DISASM_NONE ? NULL : next(s);
-    if ((!r && !b) || s->ending)
+    bool trace = !r && d->kind == KB_DISASM_NONE && kb_tracing_wants_compile(s);
+    struct kb_build *b = r || trace || d->kind != KB_DISASM_NONE ? NULL : next(s);
+    if ((!r && !b && !trace) || s->ending)
         return;
     if (d->absent) {
         refuse(s);
@@ -287,6 +309,10 @@ static void assign(struct kb_session *s)
     if (r) {
         r->state = KB_READING_WORK;
         send_reading(s, r);
+        return;
+    }
+    if (trace) {
+        send_trace(s);
         return;
     }
     d->kind = KB_DISASM_SASS;

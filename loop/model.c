@@ -45,7 +45,7 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters, &v->sass, &v->advice};
+    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters, &v->sass, &v->advice, &v->trace};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
@@ -124,8 +124,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan,     &v->errors,   &v->resources, &v->goal,
-                           &v->sections, &v->counters, &v->sass,      &v->advice};
+    cJSON **documents[] = {&v->scan,     &v->errors, &v->resources, &v->goal, &v->sections,
+                           &v->counters, &v->sass,   &v->advice,    &v->trace};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -452,6 +452,7 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
                        : !strcmp(type, "exported")  ? &v->exported
                        : !strcmp(type, "sections")  ? &v->sections
                        : !strcmp(type, "sass")      ? &v->sass
+                       : !strcmp(type, "trace")     ? &v->trace
                        : !strcmp(type, "advice")    ? &v->advice
                                                     : NULL;
         if (slot)

@@ -30,6 +30,7 @@ struct kb_model_version {
     cJSON *exported;                         // likewise: where a failing case was written
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
     cJSON *sections, *counters, *sass, *advice;
+    cJSON *trace;                // last `trace` event, of any state; NULL: nobody asked
     struct kb_model_case *cases; // one a bench case
     bool known, superseded;
     int64_t started_ms, done_ms; // session time; -1 if not yet

@@ -75,11 +75,16 @@ struct kb_build *kb_next_to_run(struct kb_session *s)
     return best ? best : second;
 }
 
+bool kb_is_wanted(const struct kb_session *s, const struct kb_slot *slot)
+{
+    return !s->options.trace || !strcmp(slot->name, s->options.trace);
+}
+
 bool kb_all_done(const struct kb_session *s)
 {
     for (int i = 0; i < s->slot_count; i++) {
         const struct kb_slot *slot = &s->slots[i];
-        if (!slot->source || slot->source->missing)
+        if (!slot->source || slot->source->missing || !kb_is_wanted(s, slot))
             continue;
         if (!slot->current || !slot->current->finished || (slot->current->settled_timing && !kb_no_device(s)))
             return false;

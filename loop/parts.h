@@ -10,6 +10,7 @@
 #include "loop/model.h"
 #include "loop/peer.h"
 #include "loop/session.h"
+#include "profiles/trace.h"
 #include "watch/watch.h"
 
 struct kb_io;
@@ -119,6 +120,7 @@ enum kb_request {
     KB_REQUEST_IDLE,
     KB_REQUEST_FORGET,
     KB_REQUEST_EXPORT,
+    KB_REQUEST_TRACE,
     KB_REQUESTS
 };
 struct kb_run_worker {
@@ -170,6 +172,7 @@ enum kb_disasm_job {
     KB_DISASM_SAME, // compared with that of the version before
     KB_DISASM_LIST, // a listing that somebody asked for
     KB_DISASM_DIFF,
+    KB_DISASM_TRACE, // a traced compile
 };
 struct kb_reading;
 struct kb_disasm_worker { // a compile worker of its own, so that no compile ever waits for a listing
@@ -202,6 +205,23 @@ struct kb_export {          // a failing case that is to become a file; one at a
     char *reason;
     bool asked, writing; // the worker, the io thread has it
 };
+
+enum kb_trace_stage { KB_TRACE_NONE, KB_TRACE_COMPILE, KB_TRACE_RUN };
+struct kb_tracing {
+    enum kb_trace_stage stage;
+    bool at_work, told; // a worker has it; its trace came
+    struct kb_build *build;
+    int case_index;
+    struct kb_blobs blobs; // of the traced code
+    cJSON *compiled;
+    char *error; // the first that the compiler had
+};
+struct kb_trace_kept {
+    char *variant;
+    int version;
+    struct kb_trace trace;
+};
+enum { KB_TRACES_KEPT = 4 };
 
 struct kb_asked {
     struct kb_build *build;
@@ -247,9 +267,13 @@ struct kb_session {
     struct kb_text_kept texts[KB_TEXTS_KEPT];
     struct kb_diff_kept diffs[KB_DIFFS_KEPT];
     int texts_next, diffs_next, last_reading;
-    int64_t last_save_us, late_us; // late_us: once: when only late rungs were left
-    cJSON *device;                 // the `device` event; NULL: not known yet
-    char arch[16];                 // what is compiled for; "": not known yet
+    struct kb_tracing tracing;
+    struct kb_trace_kept traces[KB_TRACES_KEPT];
+    int traces_next;
+    bool trace_asked, trace_failed; // of options.trace; of the last one
+    int64_t last_save_us, late_us;  // late_us: once: when only late rungs were left
+    cJSON *device;                  // the `device` event; NULL: not known yet
+    char arch[16];                  // what is compiled for; "": not known yet
     struct kb_gpu_lock lock;
     bool lock_waiting;
     bool had_device; // a run worker came up
@@ -327,10 +351,14 @@ void kb_blobs_free(struct kb_blobs *);
 struct kb_build *kb_next_to_compile(struct kb_session *);
 struct kb_build *kb_next_to_run(struct kb_session *);
 int kb_lookup_wait_ms(const struct kb_session *);
-bool kb_all_done(const struct kb_session *); // every variant's content has its verdict
+bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // all, but where one is only to be traced
+bool kb_all_done(const struct kb_session *);                          // every variant's content has its verdict
 
 // compile.c, run.c: the lanes
 void kb_compile_absent(struct kb_session *, const char *reason); // no compiler can be had
+void kb_compile_fields(struct kb_session *, cJSON *head, const char *what, const struct kb_snapshot *,
+                       const struct kb_variant *, struct kb_text *blob);
+void kb_take_blobs(struct kb_blobs *, struct kb_frame *); // of a `compiled` frame
 void kb_compile_step(struct kb_session *);
 void kb_compile_drop(struct kb_session *, const struct kb_build *); // kills the compile of this build
 int kb_compile_wait_ms(const struct kb_session *);
@@ -434,6 +462,20 @@ void kb_export_end(struct kb_session *, const char *reason);    // of the reques
 void kb_export_refuse(struct kb_session *, const char *reason); // whatever waits will not come
 void kb_export_written(struct kb_session *, const char *path, const struct kb_error *); // path NULL: it was not
 void kb_export_free(struct kb_session *);
+
+// trace.c: one version compiled and run so that its sections record
+void kb_tracing_command(struct kb_session *, const char *arg); // of KB_COMMAND_TRACE; NULL: the focus
+void kb_tracing_ask(struct kb_session *, const char *variant, int version, int case_index); // 0, -1: newest, headline
+bool kb_tracing_pending(const struct kb_session *);
+bool kb_tracing_wants_compile(const struct kb_session *);
+cJSON *kb_tracing_compile(struct kb_session *, struct kb_text *blob); // the request, its job is the newest
+void kb_tracing_compile_frame(struct kb_session *, struct kb_frame *);
+void kb_tracing_compiled(struct kb_session *, const char *reason); // reason: why it did not
+struct kb_build *kb_tracing_due(const struct kb_session *);        // waits for the run worker; NULL: none
+void kb_tracing_run_fields(struct kb_session *, cJSON *head, struct kb_text *blob);
+void kb_tracing_frame(struct kb_session *, const struct kb_frame *);
+void kb_tracing_end(struct kb_session *, bool passed, const char *reason);
+void kb_tracing_drop(struct kb_session *); // and all that are kept
 
 // records.c: the io thread's side: watching, history, session stream, errors.txt
 int kb_records_start(struct kb_session *, struct kb_error *);

@@ -212,6 +212,26 @@ static void serve(struct kb_session *s, struct kb_build *b)
     b->rung_us = kb_now_us();
 }
 
+// What a trace asks of the worker. True if there is one.
+static bool serve_trace(struct kb_session *s)
+{
+    struct kb_build *b = kb_tracing_due(s);
+    if (!b)
+        return false;
+    if (!kb_take_gpu(s) || make_room(s, b, NULL, 0))
+        return true;
+    if (!loaded(s, b)) {
+        send_check(s, b, KB_REQUEST_LOAD);
+        return true;
+    }
+    struct kb_text blob = {0};
+    cJSON *head = request(s, KB_REQUEST_TRACE, "trace", b, kb_rungs[KB_RUNG_TIME].deadline_ms);
+    kb_tracing_run_fields(s, head, &blob);
+    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+    return true;
+}
+
 // Everything that prepare needs is there, or is known not to come.
 static bool can_prepare(const struct kb_session *s)
 {
@@ -297,6 +317,8 @@ static bool decided_without_device(struct kb_session *s, struct kb_build *b)
 void kb_run_assign(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
+    if (r->request == KB_REQUEST_TRACE && kb_next_to_run(s))
+        kb_run_drop(s, r->build, "a save goes first");
     if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
         r->idle_job || kb_run_worker_dying(s))
         return;
@@ -328,7 +350,7 @@ void kb_run_assign(struct kb_session *s)
         send_export(s);
     else if (!export && b && kb_take_gpu(s))
         serve(s, b);
-    else if (!export && !b && r->request == KB_REQUEST_NONE)
+    else if (!export && !b && !serve_trace(s) && r->request == KB_REQUEST_NONE)
         send_quiet_work(s);
     if (r->request == KB_REQUEST_NONE)
         kb_gpu_lock_release(&s->lock);

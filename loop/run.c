@@ -262,7 +262,11 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     bool checked = kind == KB_REQUEST_CHECK || kind == KB_REQUEST_LOAD;
     if (b && r->peer && (checked ? status == KB_STATUS_PASS : kind != KB_REQUEST_FORGET))
         hold(r, b);
-    if (b && kind == KB_REQUEST_LOAD && status != KB_STATUS_PASS)
+    bool load_failed = b && kind == KB_REQUEST_LOAD && status != KB_STATUS_PASS;
+    if (kind == KB_REQUEST_TRACE || (load_failed && kb_tracing_due(s) == b))
+        kb_tracing_end(s, kind == KB_REQUEST_TRACE && status == KB_STATUS_PASS && !r->cancelled,
+                       r->cancelled ? "a newer save went first: ask again" : reason);
+    else if (load_failed)
         kb_load_failed(s, b, reason);
     if (b && !b->dead && !r->cancelled && rung >= 0)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
@@ -344,6 +348,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         kb_export_text(s, frame->blob);
     } else if (!strcmp(type, "rung")) {
         rung_frame(s, frame->head);
+    } else if (!strcmp(type, "trace")) {
+        kb_tracing_frame(s, frame);
     } else if (!strcmp(type, "roofs")) {
         cJSON *event = cJSON_Duplicate(frame->head, true);
         kb_strip_frame(event);
@@ -449,6 +455,8 @@ void kb_run_restart(struct kb_session *s, const char *why)
     if (r->spare)
         kb_retire(s, r->spare, KB_WORKER_RUN, why, false);
     r->peer = r->spare = NULL;
+    if (r->request == KB_REQUEST_TRACE)
+        kb_tracing_end(s, false, why);
     struct kb_build *b = kb_build_ref(r->build);
     r->absent = false;
     r->failures = 0;

@@ -272,6 +272,7 @@ void kb_session_free(struct kb_session *s)
     kb_listing_free(s);
     kb_export_free(s);
     cJSON_Delete(s->permission);
+    kb_tracing_drop(s);
     kb_sources_free(s);
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
@@ -328,6 +329,12 @@ static void end_once(struct kb_session *s)
 {
     if (!s->options.once || s->ending || !kb_all_done(s) || s->run.request != KB_REQUEST_NONE || !kb_late_done(s))
         return;
+    if (s->options.trace && !s->trace_asked) {
+        s->trace_asked = true;
+        kb_tracing_ask(s, s->options.trace, 0, s->options.trace_case ? *s->options.trace_case : -1);
+    }
+    if (kb_tracing_pending(s))
+        return;
     s->ending = true;
     cJSON *event = kb_event("end");
     kb_json_set_text(event, "reason", "once");
@@ -361,6 +368,8 @@ int kb_session_exit_code(const struct kb_session *s)
 {
     if (s->run.absent || s->compiler_absent)
         return 3;
+    if (s->options.trace && s->trace_failed)
+        return 1;
     for (int i = 0; i < s->slot_count; i++) {
         const struct kb_slot *slot = &s->slots[i];
         if (slot->source && (slot->source->missing || (slot->current && kb_build_failed(slot->current))))
@@ -469,6 +478,9 @@ void kb_session_command(struct kb_session *s, enum kb_command command, const cha
         break;
     case KB_COMMAND_EXPORT:
         export(s, arg);
+        break;
+    case KB_COMMAND_TRACE:
+        kb_tracing_command(s, arg);
         break;
     }
     s->again = true;

@@ -22,8 +22,10 @@ struct kb_session_options {
     int define_count;
     bool once; // every variant once, then end
     bool no_history;
-    bool no_profile;    // stop behind the verdict: no rungs sections, counters and sass
-    const char *worker; // path of kbench-worker; NULL: $KB_WORKER, else beside the program
+    bool no_profile;       // stop behind the verdict: no rungs sections, counters and sass
+    const char *trace;     // once: only this variant, and then a trace of it
+    const int *trace_case; // its case, read when it is asked for; NULL or -1: the headline
+    const char *worker;    // path of kbench-worker; NULL: $KB_WORKER, else beside the program
     // Receives every event in order, also those made inside kb_session_new. The event belongs to the session.
     void (*on_event)(void *context, const cJSON *event);
     void *context;
@@ -45,6 +47,7 @@ enum kb_command {
     KB_COMMAND_PIN,     // arg: "variant" (its newest good version), "variant@n", or NULL: unpins
     KB_COMMAND_CANCEL,  // ends what is in flight
     KB_COMMAND_RESTART, // replaces all workers
+    KB_COMMAND_TRACE,   // arg: "variant", "variant@n", "variant@n#case": compiles and runs it so that sections record
     KB_COMMAND_RETRY,   // asks again for sections, counters and sass where they were refused
     KB_COMMAND_ALLOW,   // kb_session_allow
     KB_COMMAND_EXPORT,  // arg: "variant@case", the case's index: kb_session_export without a file
@@ -86,5 +89,10 @@ int kb_session_diff(struct kb_session *, const struct kb_diff_request *);
 // The document of the request `diff` (docs/protocol.md) as text, once it is ready; owned by the caller. NULL: not this
 // one, taken already, or dropped behind 16 others.
 char *kb_session_take_diff(struct kb_session *, int id, size_t *size);
+
+// The spans of a version that was traced in this session (profiles/trace.h), valid until the next step; NULL if it was
+// not, or others came after it. The event `trace` says that they are there.
+struct kb_trace;
+const struct kb_trace *kb_session_trace(const struct kb_session *, const char *variant, int version);
 
 #endif

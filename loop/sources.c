@@ -511,7 +511,7 @@ void kb_consider_slot(struct kb_session *s, int index)
 {
     struct kb_slot *slot = &s->slots[index];
     slot->wants_build = true;
-    if (!slot->source || !slot->source->latest || s->paused || !ready_for_keys(s))
+    if (!kb_is_wanted(s, slot) || !slot->source || !slot->source->latest || s->paused || !ready_for_keys(s))
         return;
     slot->wants_build = false;
     struct kb_build *b = kb_build_new(s, index), *known = find_known(slot, b->key);

@@ -34,7 +34,7 @@ void kb_app_free(struct kb_app *a)
     free(a->status);
     a->status = NULL;
     kb_sass_view_free(&a->sass);
-    kb_sass_view_free(&a->sass);
+    kb_timeline_free(&a->timeline);
 }
 
 // Another version, another text: the cursor goes to its hottest line, the listing to its start.
@@ -234,6 +234,8 @@ static unsigned open_overlay(struct kb_app *a, enum kb_overlay overlay)
 {
     a->overlay = overlay;
     a->overlay_top = 0;
+    if (overlay == KB_OVERLAY_TRACE)
+        kb_timeline_reset(&a->timeline);
     a->overlay_cursor = overlay == KB_OVERLAY_CASES ? kb_app_case(a) : 0;
     return KB_DID_DRAW;
 }
@@ -268,6 +270,9 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
     case KB_ACT_RETRY:
         command(a, KB_COMMAND_RETRY, NULL);
         return KB_DID_DRAW;
+    case KB_ACT_TRACE:
+        kb_timeline_ask(a, false);
+        return open_overlay(a, KB_OVERLAY_TRACE);
     case KB_ACT_PAUSE:
         command(a, KB_COMMAND_PAUSE, NULL);
         return KB_DID_DRAW;

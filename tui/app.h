@@ -7,6 +7,7 @@
 #include "tui/keys.h"
 #include "tui/layout.h"
 #include "tui/line.h"
+#include "tui/timeline.h"
 #include "tui/verdict.h"
 #include "tui/view_sass.h"
 
@@ -26,7 +27,8 @@ enum kb_overlay {
     KB_OVERLAY_CASES,
     KB_OVERLAY_QUIT,
     KB_OVERLAY_RESTART,
-    KB_OVERLAY_ALLOW
+    KB_OVERLAY_ALLOW,
+    KB_OVERLAY_TRACE
 };
 
 // What the screen asks of whoever feeds it: the session, a replay, or nobody (NULL functions).
@@ -42,6 +44,8 @@ struct kb_driver {
     // Text or diff of a version, as far as it is at hand; what is not is on its way, or never comes: the reason says
     // it. All pointers of the answer are valid until the next call.
     void (*code)(void *context, const struct kb_code_request *, struct kb_code_answer *);
+    // The spans of a traced version, valid until the next event; NULL function or answer: they are not at hand.
+    const struct kb_trace *(*trace)(void *context, const char *variant, int version);
 };
 
 struct kb_app {
@@ -68,6 +72,7 @@ struct kb_app {
     enum kb_against against;
     enum kb_code_kind code_kind;
     struct kb_sass_view_state sass;
+    struct kb_timeline timeline;
     int code_width;          // of the machine code pane, when it was drawn
     bool disk_stuck;         // said by the session, and not taken back
     char note[160];          // about the terminal; shown until a key comes

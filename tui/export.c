@@ -38,33 +38,6 @@ static void say(const char *text, const char *remedy)
     free(clean);
 }
 
-// The index that --case means: a number, a name or a label of the bench. -1: the first that failed, -2: none, said.
-static int case_of(const struct waiting *w, const char *wanted)
-{
-    const cJSON *item, *cases = kb_json_get(w->model.session, "cases");
-    char *end = NULL;
-    long n = wanted ? strtol(wanted, &end, 10) : -1;
-    if (!wanted || (!*end && end != wanted && n >= 0 && n < cJSON_GetArraySize(cases)))
-        return (int)n;
-    struct kb_text known = {0};
-    kb_text_add(&known, "it is one of");
-    cJSON_ArrayForEach(item, cases)
-    {
-        int index = (int)kb_json_int(item, "index", -1);
-        const char *label = kb_json_text(item, "label", ""), *name = kb_json_text(item, "name", "");
-        if (!strcmp(label, wanted) || (*name && !strcmp(name, wanted))) {
-            kb_text_free(&known);
-            return index;
-        }
-        kb_text_addf(&known, "%s %d: %s", index ? "," : "", index, *name ? name : label);
-    }
-    char *what = kb_format("no case is called \"%s\"", wanted);
-    say(what, known.data);
-    free(what);
-    kb_text_free(&known);
-    return -2;
-}
-
 static bool source_is_lost(const struct waiting *w)
 {
     int i = kb_model_variant_index(&w->model, w->variant);
@@ -100,9 +73,12 @@ static int wait_and_write(struct waiting *w, struct kb_session *s, const struct 
             return KB_EXIT_FAILED;
         if (!w->done || asked)
             continue;
-        int index = case_of(w, o->failing_case);
-        if (index < -1)
+        struct kb_error e = {0};
+        int index = kb_case_named(&w->model, o->case_name, &e);
+        if (index < -1) {
+            say(e.what, e.remedy);
             return KB_EXIT_USAGE;
+        }
         kb_session_export(s, w->variant, index, o->failing_file);
         asked = true;
     }

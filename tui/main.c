@@ -93,6 +93,8 @@ static int run(const struct kb_options *o)
         return run_allow(o);
     case KB_MODE_EXPORT:
         return kb_run_export_case(o);
+    case KB_MODE_TRACE:
+        return kb_run_trace(o);
     case KB_MODE_REPLAY:
         return o->export_path ? kb_run_export_replay(o) : kb_screen_run(o);
     case KB_MODE_ONCE:

@@ -90,6 +90,30 @@ bool kb_wait_and_step(struct kb_session *s, int input)
     return !stopped && read(input, ignored, sizeof ignored) > 0;
 }
 
+int kb_case_named(const struct kb_model *m, const char *wanted, struct kb_error *e)
+{
+    const cJSON *item, *cases = kb_json_get(m->session, "cases");
+    char *end = NULL;
+    long n = wanted ? strtol(wanted, &end, 10) : -1;
+    if (!wanted || (!*end && end != wanted && n >= 0 && n < cJSON_GetArraySize(cases)))
+        return (int)n;
+    struct kb_text known = {0};
+    kb_text_add(&known, "it is one of");
+    cJSON_ArrayForEach(item, cases)
+    {
+        int index = (int)kb_json_int(item, "index", -1);
+        const char *label = kb_json_text(item, "label", ""), *name = kb_json_text(item, "name", "");
+        if (!strcmp(label, wanted) || (*name && !strcmp(name, wanted))) {
+            kb_text_free(&known);
+            return index;
+        }
+        kb_text_addf(&known, "%s %d: %s", index ? "," : "", index, *name ? name : label);
+    }
+    kb_fail(e, NULL, known.data, "no case is called \"%s\"", wanted);
+    kb_text_free(&known);
+    return -2;
+}
+
 static void keep_in_model(void *context, const cJSON *event)
 {
     kb_model_apply(context, event);

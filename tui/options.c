@@ -20,6 +20,7 @@ static const char help[] =
     "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
     "  kbench-tui allow BENCH                show the command that the bench runs as its reference, and allow it\n"
     "  kbench-tui export BENCH VARIANT [FILE.cu]   a case that it fails, as a .cu with main(), for a debugger\n"
+    "  kbench-tui trace BENCH VARIANT [--case N] [--json] [--snapshot WxH]   exact spans of its marked sections\n"
     "\n"
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
     "  --variant NAME               the one to begin with\n"
@@ -192,7 +193,7 @@ static int apply_mode(struct kb_options *o, enum option_id id, const char *value
             o->mode = KB_MODE_SCREEN;
         if (parse_size(value, &o->columns, &o->rows, e))
             return -1;
-        return set_mode(o, KB_MODE_SNAPSHOT, "--snapshot", e);
+        return o->mode == KB_MODE_TRACE ? 0 : set_mode(o, KB_MODE_SNAPSHOT, "--snapshot", e);
     case HELP:
         o->mode = KB_MODE_HELP;
         return 0;
@@ -248,7 +249,7 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
         o->export_path = value;
         return kb_ends(value, ".svg") ? 0 : kb_fail(e, "--export", "as in roofline.svg", "\"%s\" is no .svg", value);
     case CASE:
-        o->failing_case = value;
+        o->case_name = value;
         return 0;
     case WORKER:
         o->worker = value;
@@ -304,6 +305,15 @@ static int word(struct kb_options *o, const char *arg, int *words, struct kb_err
         return set_mode(o, KB_MODE_ALLOW, "allow", e);
     if (place == 0 && !strcmp(arg, "export"))
         return set_mode(o, KB_MODE_EXPORT, "export", e);
+    if (place == 0 && !strcmp(arg, "trace")) {
+        o->mode = o->mode == KB_MODE_SNAPSHOT ? KB_MODE_SCREEN : o->mode;
+        return set_mode(o, KB_MODE_TRACE, "trace", e);
+    }
+    if (o->mode == KB_MODE_TRACE && o->bench && !o->traced) {
+        o->variant = arg;
+        o->traced = true;
+        return 0;
+    }
     if (o->mode == KB_MODE_NEW && !o->new_name) {
         o->new_name = arg;
         return 0;
@@ -333,8 +343,11 @@ static int finish(struct kb_options *o, struct kb_error *e)
         return kb_fail(e, "allow", "kbench-tui allow BENCH", "the bench is missing");
     if (o->mode == KB_MODE_EXPORT && !o->variant)
         return kb_fail(e, "export", "kbench-tui export BENCH VARIANT [FILE.cu]", "the variant is missing");
-    if (o->failing_case && o->mode != KB_MODE_EXPORT)
-        return kb_fail(e, "--case", "kbench-tui export BENCH VARIANT --case N", "it goes with export only");
+    if (o->mode == KB_MODE_TRACE && !o->variant)
+        return kb_fail(e, "trace", "kbench-tui trace BENCH VARIANT", "the bench and the variant to trace are missing");
+    if (o->case_name && o->mode != KB_MODE_EXPORT && o->mode != KB_MODE_TRACE)
+        return kb_fail(e, "--case", "kbench-tui export or trace BENCH VARIANT --case N",
+                       "it goes with export and trace only");
     if ((o->json || o->export_path) && o->mode == KB_MODE_SCREEN)
         o->mode = KB_MODE_ONCE;
     if (o->export_path && o->mode != KB_MODE_ONCE && o->mode != KB_MODE_REPLAY)

@@ -19,6 +19,7 @@ enum kb_mode {
     KB_MODE_DUMP,     // dump BENCH [VARIANT[@N]] DIR
     KB_MODE_ALLOW,    // allow BENCH
     KB_MODE_EXPORT,   // export BENCH VARIANT [FILE.cu]: a failing case
+    KB_MODE_TRACE,    // trace BENCH VARIANT
     KB_MODE_HELP,
     KB_MODE_VERSION,
 };
@@ -28,14 +29,16 @@ struct kb_options { // texts point into argv
     enum kb_mode mode;
     const char *bench; // folder, bench.json or .cu; "." if none was given
     bool json;
-    const char *replay;                      // NULL: live
-    int columns, rows;                       // SNAPSHOT
-    const char *new_name;                    // NEW
-    const char *dump_which, *dump_dir;       // DUMP; which: NULL: the newest version of each variant
-    const char *failing_case, *failing_file; // EXPORT; case: a number or label, NULL: the first; file: NULL: a new one
-    const char *export_path;                 // ONCE, or of `replay`: the roofline as SVG; NULL: none
-    const char *device;                      // "auto" by default
-    const char *variant, *baseline;          // NULL: none
+    const char *replay;                // NULL: live
+    int columns, rows;                 // SNAPSHOT, TRACE (0: as text)
+    const char *new_name;              // NEW
+    const char *dump_which, *dump_dir; // DUMP; which: NULL: the newest version of each variant
+    const char *case_name;             // EXPORT, TRACE: a number or label; NULL: the first that fails, the headline
+    const char *failing_file;          // EXPORT; NULL: a new one
+    bool traced;                       // TRACE: its VARIANT was given
+    const char *export_path;           // ONCE, or of `replay`: the roofline as SVG; NULL: none
+    const char *device;                // "auto" by default
+    const char *variant, *baseline;    // NULL: none
     const char *arch, *like, *check, *theme;
     uint64_t seed; // 0: from the clock
     const char **include_dirs, **defines;

@@ -112,9 +112,23 @@ static void clamp_top(struct kb_app *a, int count, int rows)
         a->overlay_top = 0;
 }
 
+// Under the ladder and the verdict, which stay in sight.
+static void draw_timeline(struct kb_app *a, const struct kb_canvas *c)
+{
+    struct kb_layout l;
+    kb_layout_make(c->area.w, c->area.h, a->focus, &a->places, true, &l);
+    int y = l.kind == KB_LAYOUT_TINY ? 0 : l.verdict.y + l.verdict.h;
+    struct kb_canvas part = kb_canvas_part(c, (struct kb_rect){0, y, c->area.w, c->area.h - y});
+    kb_timeline_draw(a, &part);
+}
+
 void kb_app_overlay(struct kb_app *a, const struct kb_canvas *c)
 {
     struct kb_lines lines = {.ascii = a->ascii};
+    if (a->overlay == KB_OVERLAY_TRACE) {
+        draw_timeline(a, c);
+        return;
+    }
     overlay_lines(a, &lines);
     int width = 24;
     for (int i = 0; i < lines.count; i++)
@@ -185,6 +199,12 @@ unsigned kb_app_overlay_key(struct kb_app *a, int key)
 {
     if (a->overlay == KB_OVERLAY_HELP || a->overlay == KB_OVERLAY_CASES)
         return list_key(a, key);
+    if (a->overlay == KB_OVERLAY_TRACE) {
+        bool open;
+        unsigned did = kb_timeline_key(a, key, &open);
+        a->overlay = open ? KB_OVERLAY_TRACE : KB_OVERLAY_NONE;
+        return did;
+    }
     bool yes = key == 'y' || key == 'Y', quit = a->overlay == KB_OVERLAY_QUIT;
     int command = a->overlay == KB_OVERLAY_ALLOW ? KB_COMMAND_ALLOW : KB_COMMAND_RESTART;
     a->overlay = KB_OVERLAY_NONE;

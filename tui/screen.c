@@ -88,6 +88,12 @@ static void code(void *context, const struct kb_code_request *request, struct kb
     kb_code_store_get(s->code, request, answer);
 }
 
+static const struct kb_trace *trace(void *context, const char *variant, int version)
+{
+    struct screen *s = context;
+    return kb_session_trace(s->session, variant, version);
+}
+
 static void draw(struct screen *s)
 {
     struct kb_grid grid;
@@ -318,7 +324,8 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
                                        .command = do_command,
                                        .source_line = source_line,
                                        .source_line_count = source_line_count,
-                                       .code = code};
+                                       .code = code,
+                                       .trace = trace};
     s->code = kb_code_store_new();
     s->start_us = kb_now_us();
     if (kb_session_new(&options, &s->session, e))

@@ -277,6 +277,9 @@ static void add_key(const struct kb_app *a, const struct kb_model_version *v, in
     kb_lines_add(out);
     kb_lines_text(out, KB_STYLE_DIM, width, 0,
                   "a  asks for them again, once what is in the way is gone; all else goes on without them");
+    if (late[0]->status == KB_STATUS_NA)
+        kb_lines_text(out, KB_STYLE_DIM, width, 0,
+                      "T  traces the sections instead: exact spans, without the right to profile");
 }
 
 // ---- counted by the CPU device

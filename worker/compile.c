@@ -10,6 +10,7 @@
 #include "jit/compile.h"
 #include "jit/scan.h"
 #include "jit/tree.h"
+#include "profiles/trace.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@ struct job {
     struct kb_compile_request request;
     struct kb_compile_file *files;
     const char **include_dirs, **defines, **options, **kernels;
+    bool traced;
+    struct kb_trace_names names; // of a traced compile
 };
 
 static const char **texts_of(const cJSON *head, const char *key, int *count)
@@ -42,6 +45,7 @@ static void free_job(struct job *j)
     free(j->defines);
     free(j->options);
     free(j->kernels);
+    kb_trace_names_free(&j->names);
 }
 
 static int cut_files(const struct kb_frame *f, struct job *j, struct kb_error *e)
@@ -79,6 +83,7 @@ static int read_job(const struct kb_frame *f, struct job *j, struct kb_error *e)
     r->arch = kb_json_text(f->head, "arch", NULL);
     r->compiler = kb_json_text(f->head, "compiler", "auto");
     r->lineinfo = kb_json_bool(f->head, "lineinfo", true);
+    j->traced = kb_json_bool(f->head, "traced", false);
     if (strcmp(kb_json_text(f->head, "for", "variant"), "builtin"))
         return cut_files(f, j, e);
     r->main = kb_builtin_main();
@@ -202,6 +207,20 @@ static void add_texts(cJSON *head, const char *key, const char *const *texts, in
     }
 }
 
+// The sections of a traced compile, as its events number them.
+static void add_sections(cJSON *head, const struct kb_trace_names *names)
+{
+    cJSON *list = cJSON_AddArrayToObject(head, "sections");
+    for (int i = 0; i < names->count && i < KB_TRACE_SECTIONS; i++) {
+        cJSON *item = cJSON_CreateObject();
+        kb_worker_set_clean(item, "name", names->items[i].name, 80);
+        kb_worker_set_clean(item, "file", names->items[i].file, 200);
+        kb_json_set_number(item, "line", names->items[i].line);
+        kb_json_set_number(item, "id", names->items[i].id);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
 static void send_compiled(const struct job *j, const struct kb_compiled *c)
 {
     cJSON *head = kb_frame_head("compiled", j->id);
@@ -217,6 +236,8 @@ static void send_compiled(const struct job *j, const struct kb_compiled *c)
     if (c->includes_known)
         add_texts(head, "includes", (const char *const *)c->includes, c->include_count);
     add_texts(head, "notes", (const char *const *)c->notes, c->note_count);
+    if (j->traced)
+        add_sections(head, &j->names);
     struct kb_text blob = {0};
     kb_text_bytes(&blob, c->ptx, c->ptx_size);
     kb_text_bytes(&blob, c->cubin, c->cubin_size);
@@ -247,7 +268,9 @@ static void compile_job(const struct kb_frame *f)
         kb_worker_done(j.id, "fail", kb_error_line(&e), false);
     } else if (scan_rung(&j)) {
         kb_worker_rung(j.id, "compile", "running", -1, NULL);
-        int status = builtin ? kb_builtin_compile(&j.request, &c, &e) : kb_compile(&j.request, &c, &e);
+        int status = builtin    ? kb_builtin_compile(&j.request, &c, &e)
+                     : j.traced ? kb_compile_traced(&j.request, &c, &j.names, &e)
+                                : kb_compile(&j.request, &c, &e);
         double ms = (double)(kb_now_us() - start) / 1000;
         if (status) {
             kb_worker_rung(j.id, "compile", "fail", ms, kb_error_line(&e));

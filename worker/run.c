@@ -107,9 +107,9 @@ static const struct {
     const char *type;
     void (*serve)(struct run_worker *, const struct kb_frame *);
 } requests[] = {
-    {"prepare", run_prepare}, {"check", run_check},   {"run", run_run},
-    {"verify", run_verify},   {"time", run_time},     {"roofs", run_roofs},
-    {"forget", run_forget},   {"export", run_export}, {"idle", run_idle},
+    {"prepare", run_prepare}, {"check", run_check}, {"run", run_run},       {"verify", run_verify},
+    {"time", run_time},       {"roofs", run_roofs}, {"forget", run_forget}, {"export", run_export},
+    {"idle", run_idle},       {"trace", run_trace},
 };
 
 static void serve(struct run_worker *w, const struct kb_frame *f)

@@ -53,6 +53,7 @@ void run_run(struct run_worker *, const struct kb_frame *);
 void run_verify(struct run_worker *, const struct kb_frame *);
 void run_time(struct run_worker *, const struct kb_frame *);
 void run_roofs(struct run_worker *, const struct kb_frame *);
+void run_trace(struct run_worker *, const struct kb_frame *);
 void run_forget(struct run_worker *, const struct kb_frame *);
 void run_export(struct run_worker *, const struct kb_frame *);
 void run_idle(struct run_worker *, const struct kb_frame *);

@@ -32,7 +32,7 @@ static int launch_again(struct run_target *t, struct kb_error *e)
     return kb_plan_launch_all(&t->program, &t->plan, t->version->variant, d->bench, t->addresses, e);
 }
 
-static int launch_turn(void *context, int turn, struct kb_error *e)
+int run_target_launch(void *context, int turn, struct kb_error *e)
 {
     take_turn(context, turn);
     return launch_again(context, e);
@@ -52,13 +52,13 @@ static int restore_inouts(const struct run_target *t, struct kb_error *e)
     return 0;
 }
 
-static int restore_turn(void *context, int turn, struct kb_error *e)
+int run_target_restore(void *context, int turn, struct kb_error *e)
 {
     take_turn(context, turn);
     return restore_inouts(context, e);
 }
 
-static bool has_inouts(const struct kb_bench *b)
+bool run_has_inouts(const struct kb_bench *b)
 {
     for (int i = 0; i < b->arg_count; i++)
         if (b->args[i].role == KB_INOUT)
@@ -72,15 +72,15 @@ static int interrupted(void *context)
     return run_cancelled(j->f);
 }
 
-static void close_target(struct run_target *t)
+void run_target_close(struct run_target *t)
 {
     kb_program_unload(&t->program);
     kb_plan_free(&t->plan);
     free(t->addresses);
 }
 
-static int open_target(struct run_worker *w, const struct run_version *v, struct kb_case_data *c, bool challenger,
-                       struct run_target *t, struct kb_error *e)
+int run_target_open(struct run_worker *w, const struct run_version *v, struct kb_case_data *c, bool challenger,
+                    struct run_target *t, struct kb_error *e)
 {
     *t = (struct run_target){.worker = w, .version = v, .data = c, .challenger = challenger, .run = challenger};
     for (int i = 0; i < c->set_count; i++)
@@ -91,7 +91,7 @@ static int open_target(struct run_worker *w, const struct run_version *v, struct
         !kb_program_load(w->device, v->variant, v->compiled, &v->image, &t->program, e) &&
         !kb_data_reset(&w->data, c, t->sets[0], t->run, e))
         return 0;
-    close_target(t);
+    run_target_close(t);
     return -1;
 }
 
@@ -156,7 +156,7 @@ static int check_between(void *context, struct kb_error *e)
 static int check_after(struct run_time_job *j, struct run_target *t, struct kb_error *e)
 {
     // What runs in a row made of an inout is nothing to compare with; one more run of the same module is.
-    if (has_inouts(j->w->data.bench) &&
+    if (run_has_inouts(j->w->data.bench) &&
         (restore_inouts(t, e) || launch_again(t, e) || j->w->device->ops->sync(j->w->device, e)))
         return -1;
     return judge(j, t, "after the timed launches", e);
@@ -208,21 +208,21 @@ static int measure(struct run_time_job *j, struct run_target *targets, int count
 {
     struct kb_timing_target run[KB_MAX_TARGETS];
     struct kb_timing_result results[KB_MAX_TARGETS];
-    bool inouts = has_inouts(j->w->data.bench), alternates = count > 1 && targets[0].set_count > 1;
+    bool inouts = run_has_inouts(j->w->data.bench), alternates = count > 1 && targets[0].set_count > 1;
     struct kb_timing_options options = {.budget_ms = case_budget_ms(j, targets[0].data),
                                         .min_samples = j->settled ? 0 : FIRST_SAMPLES,
                                         .width = j->settled ? 0 : FIRST_WIDTH,
                                         .sets = targets[0].set_count * (alternates ? 2 : 1),
                                         .cold = true,
                                         .warm = j->settled,
-                                        .restore = inouts ? restore_turn : NULL,
+                                        .restore = inouts ? run_target_restore : NULL,
                                         .interrupted = interrupted,
                                         .between = j->w->data.has_reference ? check_between : NULL,
                                         .context = j};
     j->first = &targets[0];
     for (int i = 0; i < count; i++) {
         targets[i].alternates = alternates;
-        run[i] = (struct kb_timing_target){launch_turn, &targets[i], targets[i].plan.launch_count};
+        run[i] = (struct kb_timing_target){run_target_launch, &targets[i], targets[i].plan.launch_count};
     }
     if (kb_timing_run(j->w->device, run, count, &options, results, e))
         return -1;
@@ -244,14 +244,14 @@ static void time_case(struct run_time_job *j, struct kb_case_data *c)
     int count = 0, failed = kb_data_prepare(&w->data, c, &error);
     for (int i = -1; !failed && i < j->against_count; i++) {
         const struct run_version *v = i < 0 ? j->version : j->against[i];
-        failed = open_target(w, v, c, i >= 0, &targets[count], &error);
+        failed = run_target_open(w, v, c, i >= 0, &targets[count], &error);
         count += !failed;
         failed = failed && i < 0; // one that cannot be compared with on this case is left out
     }
     if (!failed)
         failed = learn_overhead(j, &error) || measure(j, targets, count, &error);
     for (int i = 0; i < count; i++)
-        close_target(&targets[i]);
+        run_target_close(&targets[i]);
     if (failed)
         fail_job(j, c, kb_error_line(&error));
 }

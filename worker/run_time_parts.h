@@ -30,6 +30,14 @@ struct run_time_job {
     char reason[512];
 };
 
+// A version on one case, loaded anew; the challenger writes other outputs. -1 with nothing to close.
+int run_target_open(struct run_worker *, const struct run_version *, struct kb_case_data *, bool challenger,
+                    struct run_target *, struct kb_error *);
+void run_target_close(struct run_target *);
+int run_target_launch(void *target, int turn, struct kb_error *);  // for kb_timing_target
+int run_target_restore(void *target, int turn, struct kb_error *); // inouts as the set has them
+bool run_has_inouts(const struct kb_bench *);
+
 // `timing` of each target, then `versus` of the first against each other one.
 void run_time_tell(const struct run_time_job *, const struct run_target *targets, const struct kb_timing_result *,
                    int count);

@@ -214,6 +214,18 @@ static void cpu_unload(struct kb_device *d, struct kb_module *m)
         free_module(m);
 }
 
+static int cpu_variable(struct kb_module *m, const char *name, uint64_t *address, size_t *bytes, struct kb_error *e)
+{
+    for (uint32_t i = 0; i < m->variable_count; i++)
+        if (!strcmp(m->variables[i]->name, name)) {
+            *address = m->variables[i]->low;
+            *bytes = m->variables[i]->high - m->variables[i]->low;
+            return 0;
+        }
+    kb_fail(e, name, NULL, "the module holds no variable of this name");
+    return failed(&m->device->base, KB_FAULT_REFUSED, 500, "CUDA_ERROR_NOT_FOUND");
+}
+
 static int cpu_symbol(struct kb_module *m, const char *name, struct kb_kernel **out, struct kb_error *e)
 {
     for (struct kb_kernel *k = m->kernels; k; k = k->next)
@@ -492,6 +504,7 @@ static const struct kb_device_ops cpu_ops = {
     .load = cpu_load,
     .unload = cpu_unload,
     .symbol = cpu_symbol,
+    .variable = cpu_variable,
     .kernel_info = cpu_kernel_info,
     .occupancy = cpu_occupancy,
     .launch = cpu_launch,

@@ -1,6 +1,6 @@
 // A stand-in for libcuda.so.1: memory is the host's, launches do nothing but take virtual time. Script: KB_FAKE_CUDA,
 // see fake.h. Calls: init version count device name attribute context stream sync event alloc copy memset load unload
-// function occupancy launch cooperative reset setattr paraminfo. Values:
+// function global occupancy launch cooperative reset setattr paraminfo. Values:
 //   driver=13000  gpus=1  title=NVIDIA Fake  mode=0  sms=4  free=1e9  occupancy_blocks=2
 //   attrN=V        device attribute N
 //   regs=32 static=0 maxthreads=1024 params=8,8,4 (sizes)
@@ -400,6 +400,18 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     if (!strcmp(name, "nosuch"))
         return CUDA_ERROR_NOT_FOUND;
     *function = (CUfunction)(uintptr_t)0xf0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+{
+    static char constant[64];
+    (void)module;
+    CALL("global");
+    if (!strcmp(name, "nosuch"))
+        return CUDA_ERROR_NOT_FOUND;
+    *address = (CUdeviceptr)(uintptr_t)constant;
+    *bytes = sizeof constant;
     return CUDA_SUCCESS;
 }
 

@@ -90,8 +90,14 @@ static void values(void **state)
     assert_string_equal(o.dump_dir, "out");
     assert_int_equal(parse("export b v --case 64x64 f.cu"), 0);
     assert_string_equal(o.variant, "v");
-    assert_string_equal(o.failing_case, "64x64");
+    assert_string_equal(o.case_name, "64x64");
     assert_string_equal(o.failing_file, "f.cu");
+    assert_int_equal(parse("trace b v --case 2 --snapshot 80x24"), 0);
+    assert_int_equal(o.mode, KB_MODE_TRACE);
+    assert_string_equal(o.variant, "v");
+    assert_int_equal(o.columns, 80);
+    assert_int_equal(parse("--snapshot 80x24 trace b v"), 0);
+    assert_int_equal(o.mode, KB_MODE_TRACE);
     assert_int_equal(parse("dump b out"), 0);
     assert_null(o.dump_which);
     assert_string_equal(o.dump_dir, "out");
@@ -133,8 +139,11 @@ static void mistakes(void **state)
         {"allow", "the bench is missing"},
         {"allow b c", "one argument too many"},
         {"export b", "the variant is missing"},
+        {"trace b", "the variant to trace are missing"},
+        {"trace b v more", "one argument too many"},
+        {"trace b v --follow", "does not go with"},
         {"export b v f.cu more", "one argument too many"},
-        {"--case 3 b", "it goes with export only"},
+        {"--case 3 b", "it goes with export and trace only"},
         {"dump b v out more", "one argument too many"},
         {"--export r.png", "is no .svg"},
         {"--follow --export r.svg", "does not go with this"},
