@@ -71,19 +71,26 @@ static void add_shape(const struct ptx_allocation *a, char *text, size_t size)
         n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, i ? "x" : " of shape ", a->shape[i]);
 }
 
-// The last name of a mangled one: "_ZZ5smallE1s" is s inside of small.
+// The last name of a mangled one: "_ZZ5smallE1s" is s inside of small; a second s of the module is "_ZZ5largeE1s_$_0".
 const char *ptx_plain_name(const char *name)
 {
+    static _Thread_local char text[128];
     const char *last = NULL;
+    unsigned long length = 0;
     for (const char *p = name; !strncmp(name, "_ZZ", 3) && *p; p++) {
         char *end;
         if (*p != 'E' || p[1] < '1' || p[1] > '9')
             continue;
         unsigned long n = strtoul(p + 1, &end, 10);
-        if (n <= strlen(end))
+        if (n <= strlen(end)) {
             last = end;
+            length = n;
+        }
     }
-    return last ? last : name;
+    if (!last)
+        return name;
+    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text - 1), last);
+    return text;
 }
 
 // "y[16777216], 1 past its end". Variables of the module are bytes in PTX: the access tells the element.

@@ -26,20 +26,18 @@ struct past {                   // one access
 struct ptx_cell {
     struct past write, read[2]; // read[0] is the latest, read[1] the latest by another thread
     bool write_strong, read_strong;
+    uint32_t split; // a word of shared memory: where its bytes have cells of their own, +1
 };
 
 struct ptx_shadow {         // of one block
-    struct ptx_cell *cells; // by byte of shared memory
-    uint32_t *synced;       // by thread: when it synchronised last
+    struct ptx_cell *cells; // by word of shared memory
+    struct ptx_cell (*bytes)[4];
+    uint32_t bytes_count, bytes_cap;
+    uint32_t *synced; // by thread: when it synchronised last
     uint32_t barrier_time, warp_time[PTX_LANES];
     uint8_t *local; // by warp, lane and byte of local memory: written?
     size_t local_bytes;
 };
-
-static uint32_t thread_number(const struct ptx_warp *w, uint32_t lane)
-{
-    return (uint32_t)(w->cta->number * w->thread->launch->threads) + w->index * PTX_LANES + lane;
-}
 
 static uint32_t now(const struct ptx_warp *w)
 {
@@ -52,7 +50,7 @@ static struct ptx_shadow *block_shadow(struct ptx_cta *c)
         return c->shadow;
     const struct ptx_launch *l = c->warps[0].thread->launch;
     struct ptx_shadow *s = kb_alloc(sizeof *s);
-    s->cells = kb_alloc((l->shared_end + 1) * sizeof *s->cells);
+    s->cells = kb_alloc((l->shared_end / 4 + 1) * sizeof *s->cells);
     s->synced = kb_alloc(l->warps * PTX_LANES * sizeof *s->synced);
     s->local_bytes = (size_t)l->warps * PTX_LANES * l->local_bytes;
     s->local = kb_alloc(s->local_bytes + 1);
@@ -65,7 +63,8 @@ void ptx_shadow_reset(struct ptx_cta *c)
     if (!s)
         return;
     const struct ptx_launch *l = c->warps[0].thread->launch;
-    memset(s->cells, 0, l->shared_end * sizeof *s->cells);
+    memset(s->cells, 0, (l->shared_end / 4 + 1) * sizeof *s->cells);
+    s->bytes_count = 0;
     memset(s->synced, 0, l->warps * PTX_LANES * sizeof *s->synced);
     memset(s->warp_time, 0, sizeof s->warp_time);
     s->barrier_time = 0;
@@ -77,6 +76,7 @@ void ptx_shadow_free(struct ptx_shadow *s)
     if (!s)
         return;
     free(s->cells);
+    free(s->bytes);
     free(s->synced);
     free(s->local);
     free(s);
@@ -129,9 +129,11 @@ struct current { // one lane's access
     struct ptx_warp *w;
     const struct ptx_op *o;
     uint32_t lane, thread, time, part; // part: bytes of one element of a vector access
-    bool writes;
-    bool reported; // one report a lane is enough
-    const struct ptx_allocation *global;
+    uint32_t first, since[3];   // first thread of the block; when the lane synchronised with others, with those of
+                                // its block, with those of its warp
+    bool reads, writes, strong; // reads: a value
+    bool reported;              // one report a lane is enough
+    struct ptx_allocation *global, *last;
     bool local;
 };
 
@@ -167,18 +169,25 @@ static void name_place(const struct current *c, uint64_t at, uint32_t unit, char
 // True if what happened at p is before what the current lane does now.
 static bool ordered(const struct current *c, const struct past *p)
 {
-    const struct ptx_launch *l = c->w->thread->launch;
-    const struct ptx_shadow *s = c->w->cta->shadow;
-    if (!p->time || p->thread == c->thread || p->time == c->time)
+    if (!p->time || p->time < c->since[0] || p->thread == c->thread || p->time == c->time)
         return true;
-    uint32_t since = s->synced[c->w->index * PTX_LANES + c->lane];
-    if (p->thread / l->threads == c->thread / l->threads) {
-        since = s->barrier_time > since ? s->barrier_time : since;
-        bool same_warp = p->thread % l->threads / PTX_LANES == c->w->index;
-        if (same_warp && s->warp_time[c->w->index] > since)
-            since = s->warp_time[c->w->index];
-    }
-    return p->time < since;
+    uint32_t t = p->thread - c->first;
+    if (p->thread < c->first || t >= c->w->thread->launch->threads)
+        return false;
+    return p->time < c->since[t / PTX_LANES == c->w->index ? 2 : 1];
+}
+
+static void set_lane(struct current *c, uint32_t lane)
+{
+    const struct ptx_shadow *s = c->w->cta->shadow;
+    uint32_t number = c->w->index * PTX_LANES + lane, own = s->synced[number], in_warp = s->warp_time[c->w->index];
+    c->lane = lane;
+    c->thread = c->first + number;
+    c->since[0] = own;
+    c->since[1] = own > s->barrier_time ? own : s->barrier_time;
+    c->since[2] = c->since[1] > in_warp ? c->since[1] : in_warp;
+    c->reported = c->local = false;
+    c->global = NULL;
 }
 
 static void report_race(struct current *c, const struct past *p, uint64_t at, uint32_t unit, const char *first,
@@ -208,7 +217,7 @@ static void report_race(struct current *c, const struct past *p, uint64_t at, ui
 static void touch(struct ptx_cell *cell, struct current *c, uint64_t at, uint32_t unit)
 {
     const struct past me = {c->time, c->thread, c->o->loc};
-    bool strong = c->o->strong || c->o->guess;
+    bool strong = c->strong;
     if (!(strong && cell->write_strong) && !ordered(c, &cell->write))
         report_race(c, &cell->write, at, unit, "wrote", c->writes ? "writes" : "reads");
     for (int k = 0; c->writes && k < 2; k++)
@@ -238,34 +247,55 @@ static void unwritten(const struct current *c, uint64_t at, uint32_t unit, const
              c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], where, space);
 }
 
-static bool none_written(const struct ptx_cell *cells, uint32_t n)
+static bool none_written(const struct ptx_shadow *s, uint64_t offset, uint32_t n)
 {
-    for (uint32_t k = 0; k < n; k++)
-        if (cells[k].write.time)
+    for (uint64_t k = offset; k < offset + n;) {
+        const struct ptx_cell *word = &s->cells[k / 4];
+        const struct ptx_cell *cell = word->split ? &s->bytes[word->split - 1][k % 4] : word;
+        if (cell->write.time)
             return false;
+        k = word->split ? k + 1 : (k / 4 + 1) * 4;
+    }
     return true;
+}
+
+// Words are followed as a whole until somebody touches a part of one.
+static struct ptx_cell *byte_cell(struct ptx_shadow *s, uint64_t offset)
+{
+    struct ptx_cell *word = &s->cells[offset / 4];
+    if (!word->split) {
+        KB_GROW(s->bytes, s->bytes_count, s->bytes_cap);
+        for (int k = 0; k < 4; k++)
+            s->bytes[s->bytes_count][k] = *word;
+        word->split = ++s->bytes_count;
+    }
+    return &s->bytes[word->split - 1][offset % 4];
 }
 
 static void touch_shared(struct current *c, uint64_t offset, uint32_t bytes)
 {
-    struct ptx_cell *cells = c->w->cta->shadow->cells + offset;
+    struct ptx_shadow *s = c->w->cta->shadow;
     if (offset < PTX_RESERVED_SHARED) // the toolkit's own
         return;
-    uint32_t value = value_bytes(c, bytes, 0);
-    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
-        if (none_written(cells + k, value)) {
+    for (uint32_t k = 0; k < bytes && c->reads; k += c->part) {
+        if (!none_written(s, offset + k, c->part))
+            continue;
+        if (value_bytes(c, bytes, 0) == c->part || none_written(s, offset, bytes))
             unwritten(c, offset + k, c->part, " of shared memory");
-            break;
-        }
-    for (uint32_t k = 0; k < bytes; k++)
-        touch(&cells[k], c, offset, c->part);
+        break;
+    }
+    for (uint64_t k = offset; k < offset + bytes;) {
+        bool whole = k % 4 == 0 && offset + bytes - k >= 4 && !s->cells[k / 4].split;
+        touch(whole ? &s->cells[k / 4] : byte_cell(s, k), c, offset, c->part);
+        k += whole ? 4 : 1;
+    }
 }
 
 static void touch_content(const struct current *c, struct ptx_allocation *a, uint64_t address, uint32_t bytes)
 {
     uint32_t unit = a->element_bytes > 1 ? a->element_bytes : c->part;
     uint32_t value = value_bytes(c, bytes, a->element_bytes);
-    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
+    for (uint32_t k = 0; k < bytes && c->reads; k += value)
         if (ptx_is_undefined(a, address + k, value)) {
             unwritten(c, address + k, unit, "");
             break;
@@ -276,7 +306,9 @@ static void touch_content(const struct current *c, struct ptx_allocation *a, uin
 
 static void touch_global(struct current *c, uint64_t address, uint32_t bytes)
 {
-    struct ptx_allocation *a = ptx_space_find(c->w->thread->launch->space, address);
+    struct ptx_allocation *a = c->last;
+    if (!a || address < a->low || address >= a->high)
+        a = c->last = ptx_space_find(c->w->thread->launch->space, address);
     if (!a || a->read_only)
         return;
     c->global = a;
@@ -287,7 +319,8 @@ static void touch_global(struct current *c, uint64_t address, uint32_t bytes)
         return; // blocks of the heap change hands
     if (!a->cells)
         a->cells = kb_alloc(((a->high - a->low) / unit + 1) * sizeof *a->cells);
-    for (uint64_t k = (address - a->low) / unit; k * unit < address - a->low + bytes; k++)
+    uint64_t k = (address - a->low) >> __builtin_ctz(unit), end = address - a->low + bytes; // unit: a power of two
+    for (; k * unit < end; k++)
         touch(&a->cells[k], c, a->low + k * unit, unit == 1 ? c->part : unit);
 }
 
@@ -297,7 +330,7 @@ static void touch_local(struct current *c, uint64_t offset, uint32_t bytes)
         c->w->cta->shadow->local + ((size_t)c->w->index * PTX_LANES + c->lane) * c->w->local_bytes + offset;
     c->local = true;
     uint32_t value = value_bytes(c, bytes, 0);
-    for (uint32_t k = 0; k < bytes && reads_value(c->o); k += value)
+    for (uint32_t k = 0; k < bytes && c->reads; k += value)
         if (!memchr(written + k, 1, value)) {
             unwritten(c, offset + k, c->part, " of local memory");
             break;
@@ -313,11 +346,18 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
         ptx_shadow_strong(w, x->mask);
     uint32_t part = o->vec > 1 && x->bytes % o->vec == 0 ? x->bytes / o->vec : x->bytes, time = now(w);
     uint64_t shared = (uint64_t)w->cta->shared, local = (uint64_t)w->local;
+    struct current c = {.w = w,
+                        .o = o,
+                        .time = time,
+                        .part = part,
+                        .first = (uint32_t)(w->cta->number * w->thread->launch->threads),
+                        .reads = reads_value(o),
+                        .writes = o->write,
+                        .strong = o->strong || o->guess};
     ACTIVE(x->mask, i)
     {
         uint64_t at = x->address[i];
-        struct current c = {.w = w, .o = o, .time = time, .lane = i, .part = part, .writes = o->write};
-        c.thread = thread_number(w, i);
+        set_lane(&c, i);
         if (at >= shared && at < shared + w->thread->launch->shared_end)
             touch_shared(&c, at - shared, x->bytes);
         else if (w->local && at >= local && at < local + (uint64_t)w->local_bytes * PTX_LANES)

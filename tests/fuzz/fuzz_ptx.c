@@ -1,8 +1,8 @@
 // libFuzzer entry for the CPU device: PTX text is parsed and decoded, and what survives is launched. Bad PTX must give
 // an error with its place, and no kernel may touch the host's memory outside of its own. Not built by default:
-//   clang -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -I. -isystem /usr/include/cjson
-//       tests/fuzz/fuzz_ptx.c jit/ptx/*.c jit/launch_check.c jit/device.c ... -o fuzz_ptx   (see tests/fuzz/build-ptx)
-//   ./fuzz_ptx -max_len=16384 -timeout=20 CORPUS
+//   clang -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. \
+//       -isystem /usr/include/cjson tests/fuzz/fuzz_ptx.c jit/ptx/*.c jit/launch_check.c base/*.c bench/dtype.c \
+//       -lcjson -lutf8proc -lm -lpthread -o fuzz_ptx && ./fuzz_ptx -max_len=16384 -timeout=60 CORPUS
 // CORPUS: PTX of small kernels. Mutations work on lines and words, since bytes seldom make PTX.
 #include "base/text.h"
 #include "jit/device.h"

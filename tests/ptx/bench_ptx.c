@@ -1,17 +1,20 @@
 // Speed of the CPU device: lane instructions a second, beside the same work in plain C.
 //
-// usage: bench_ptx [runs]; KB_PTX_THREADS and KB_PTX_ISA (sse2, avx2, avx512) choose threads and instruction set.
+// usage: bench_ptx [runs [off|bounds|full]]; KB_PTX_THREADS and KB_PTX_ISA (sse2, avx2, avx512) choose threads and
+// instruction set.
 #include "jit/ptx/run.h"
 #include "support_cpu.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char source[] = "\n\
 #define INFINITY __int_as_float(0x7f800000)\n\
@@ -97,24 +100,44 @@ static struct spent best(struct cpu *c, const char *kernel, const int64_t grid[3
     return least;
 }
 
-static void print_row(struct cpu *c, const char *name, struct spent s, double c_us)
+struct work {
+    const char *name, *kernel;
+    int64_t grid[3], block[3];
+    int count;
+    const void *args[4];
+};
+
+// On all cores, then on one.
+static void print_row(struct cpu *c, const struct work *w, double c_us, int runs)
 {
+    const char *given = getenv("KB_PTX_THREADS");
+    char *threads = given ? kb_strdup(given) : NULL;
+    struct spent all = best(c, w->kernel, w->grid, w->block, w->count, w->args, runs);
     double lanes = cpu_fact(c, "thread_instructions");
-    printf(
-        "%-11s %9.0f us, %5.2f G lane-instructions/s; a core: %5.2f G/s; plain C on one core %8.0f us, ratio %5.1f\n",
-        name, s.wall_us, lanes / s.wall_us / 1e3, lanes / s.core_us / 1e3, c_us, s.core_us / c_us);
+    setenv("KB_PTX_THREADS", "1", 1);
+    struct spent one = best(c, w->kernel, w->grid, w->block, w->count, w->args, runs);
+    if (threads)
+        setenv("KB_PTX_THREADS", threads, 1);
+    else
+        unsetenv("KB_PTX_THREADS");
+    printf("%-11s %9.0f us, %5.2f G lane-instructions/s; a core: %5.2f G/s; %s threads %4.2f times one; plain C on one "
+           "core %8.0f us, ratio %5.1f\n",
+           w->name, all.wall_us, lanes / all.wall_us / 1e3, lanes / all.core_us / 1e3, threads ? threads : "all",
+           one.wall_us / all.wall_us, c_us, all.core_us / c_us);
+    free(threads);
 }
 
 int main(int argc, char **argv)
 {
     int runs = argc > 1 ? atoi(argv[1]) : 5, n = 512, rows = 1024;
+    const char *check = argc > 2 ? argv[2] : NULL;
     char *ptx = cuda_to_ptx(source, NULL);
     if (!ptx) {
         puts("no NVRTC found");
         return 0;
     }
     struct cpu c;
-    cpu_open(&c, NULL);
+    cpu_open(&c, check);
     cpu_load(&c, ptx);
     free(ptx);
     size_t count = (size_t)rows * (size_t)rows;
@@ -124,20 +147,21 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         x[i] = y[i] = (float)(i * 2654435761u % 1000) / 500.0f - 1;
     uint64_t px = cpu_address(&c, 0), py = cpu_address(&c, 1), pz = cpu_address(&c, 2);
-    const void *gemm[] = {&px, &py, &pz, &n}, *soft[] = {&px, &pz, &rows};
-    printf("%s, best of %d\n", ptx_isa_name(), runs);
+    struct work list[] = {
+        {"gemm naive", "gemm_naive", {n / 32, n / 8, 1}, {32, 8, 1}, 4, {&px, &py, &pz, &n}},
+        {"gemm tiled", "gemm_tiled", {n / 16, n / 16, 1}, {16, 16, 1}, 4, {&px, &py, &pz, &n}},
+        {"softmax", "softmax", {rows, 1, 1}, {256, 1, 1}, 3, {&px, &pz, &rows}},
+    };
+    printf("%s, %ld cores, check %s, best of %d\n", ptx_isa_name(), sysconf(_SC_NPROCESSORS_ONLN),
+           check ? check : "bounds", runs);
     double start = core_us();
     c_gemm(x, y, z, n);
-    double c_us = core_us() - start;
-    struct spent s = best(&c, "gemm_naive", (int64_t[3]){n / 32, n / 8, 1}, (int64_t[3]){32, 8, 1}, 4, gemm, runs);
-    print_row(&c, "gemm naive", s, c_us);
-    s = best(&c, "gemm_tiled", (int64_t[3]){n / 16, n / 16, 1}, (int64_t[3]){16, 16, 1}, 4, gemm, runs);
-    print_row(&c, "gemm tiled", s, c_us);
+    double gemm_us = core_us() - start;
     start = core_us();
     c_softmax(x, z, rows);
-    c_us = core_us() - start;
-    s = best(&c, "softmax", (int64_t[3]){rows, 1, 1}, (int64_t[3]){256, 1, 1}, 3, soft, runs);
-    print_row(&c, "softmax", s, c_us);
+    double softmax_us = core_us() - start;
+    for (size_t i = 0; i < KB_COUNT(list); i++)
+        print_row(&c, &list[i], i < 2 ? gemm_us : softmax_us, runs);
     cpu_close(&c);
     return 0;
 }

@@ -134,6 +134,23 @@ static void test_barriers(void **state)
     cpu_close(&c);
 }
 
+// What a kernel writes beside its own blocks of the heap does not harm the host.
+static void test_heap(void **state)
+{
+    (void)state;
+    struct cpu c;
+    cpu_open(&c, NULL);
+    cpu_load_cuda(&c,
+                  KERNEL("spill(int *x) { int *p = (int *)malloc(16); for (int i = threadIdx.x ? -8 : 0; i < 12; i++) "
+                         "p[i] = -1; free(p); p = (int *)malloc(40); x[threadIdx.x] = p != 0; free(p); }\n"));
+    int *x = cpu_buffer(&c, "x", KB_I32, 32, NULL);
+    uint64_t p = cpu_address(&c, 0);
+    cpu_run(&c, "spill", 1, 32, 0, &p, NULL);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(x[i], 1);
+    cpu_close(&c);
+}
+
 static void test_recursion(void **state)
 {
     (void)state;
@@ -280,8 +297,9 @@ static void test_half_patterns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_recursion),
-                                       cmocka_unit_test(test_counts),   cmocka_unit_test(test_half_patterns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),       cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_refusals),     cmocka_unit_test(test_heap),
+                                       cmocka_unit_test(test_recursion),    cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_half_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

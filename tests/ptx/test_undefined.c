@@ -38,7 +38,15 @@ static const char source[] =
     "  left = left < 0 ? 0 : left > 16 ? 16 : left; unsigned to = __cvta_generic_to_shared(s + t);\n"
     "  asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\\n\\tcp.async.wait_all;\" :: \"r\"(to),\n"
     "    \"l\"(x + 4 * t), \"r\"(left) : \"memory\");\n"
-    "  for (int i = 0; i < 4; i++) if (4 * t + i < 256) y[4 * t + i] = ((float *)(s + t))[i]; }\n";
+    "  for (int i = 0; i < 4; i++) if (4 * t + i < 256) y[4 * t + i] = ((float *)(s + t))[i]; }\n"
+    "K corner(const float *x, float *y) { __shared__ float4 s[1]; if (threadIdx.x) return; float *p = (float *)s;\n"
+    "  p[0] = p[1] = p[3] = x[0];\n"
+    "  float4 v = s[0]; y[0] = v.x; y[1] = v.y; y[2] = v.z; y[3] = v.w; }\n"
+    "K bytes(const float *x, float *y) { __shared__ char s[64]; int t = threadIdx.x; if (t != 7) s[t] = t;\n"
+    "  __syncthreads();\n"
+    "  y[t] = s[t]; }\n"
+    "K neighbours(const float *x, float *y) { __shared__ char s[64]; int t = threadIdx.x; s[t] = t; s[t] += 1;\n"
+    "  __syncthreads(); y[t] = ((int *)s)[t / 4]; __syncthreads(); s[t] = 2; y[t] += s[t]; }\n";
 
 struct device {
     struct cpu c;
@@ -83,6 +91,8 @@ static void test_found(void **state)
         {"gaps", "thread (32,0,0) of block (0,0,0) reads y[31]", 8},
         {"counts", "reads y[40], which nobody wrote", 11},
         {"wide", "reads y[10], which nobody wrote", 13},
+        {"corner", "reads s[2] of shared memory, which nobody wrote", 35},
+        {"bytes", "reads s[7] of shared memory, which nobody wrote", 38},
         {"heap", "of device malloc[", 15},
     };
     struct device d;
@@ -103,7 +113,7 @@ static void test_found(void **state)
 static void test_silent(void **state)
 {
     (void)state;
-    static const char *const kernels[] = {"writes", "swaps", "owned", "pads", "halves", "heaps"};
+    static const char *const kernels[] = {"writes", "swaps", "owned", "pads", "halves", "heaps", "neighbours"};
     struct device d;
     begin(&d);
     for (size_t i = 0; i < KB_COUNT(kernels); i++) {
