@@ -190,6 +190,10 @@ static void read_section(struct kb_trace *t, const cJSON *o, bool first)
                   : kb_trace_add_section(t, kb_json_text(o, "name", "?"), kb_json_text(o, "file", ""),
                                          (int)kb_json_int(o, "line", 0), 0);
     struct kb_trace_section *s = &t->sections[i];
+    if (first) {
+        free(s->name);
+        s->name = kb_strdup(kb_json_text(o, "name", "?"));
+    }
     s->ticks = (uint64_t)kb_json_int(o, "ticks", 0);
     s->spans = (uint64_t)kb_json_int(o, "spans", 0);
     s->mean = kb_json_number(o, "mean_ticks", NAN);

@@ -104,11 +104,13 @@ static void fill(struct kb_timeline *l, const struct kb_trace *t, struct kb_time
 
 // ---- drawing
 
-static void draw_cells(const struct kb_canvas *c, int y, const uint8_t *cells, int columns)
+// whole: there are no sections, and all that is to be seen is where a warp was.
+static void draw_cells(const struct kb_canvas *c, int y, const uint8_t *cells, int columns, bool whole)
 {
     for (int x = 0; x < columns; x++)
         if (cells[x])
-            kb_put_code(c, LABEL + x, y, kb_timeline_style(cells[x] - 1), (uint32_t)kb_trace_letter(cells[x] - 1));
+            kb_put_code(c, LABEL + x, y, kb_timeline_style(whole ? 1 : cells[x] - 1),
+                        (uint32_t)kb_trace_letter(cells[x] - 1));
 }
 
 static void label_of(const struct kb_trace_row *r, int launches, char out[32])
@@ -139,7 +141,7 @@ static void draw_rows(struct kb_app *a, const struct kb_canvas *c, const struct 
         kb_put_cut(c, 0, y, LABEL - 1, here ? KB_STYLE_BAR_STRONG : KB_STYLE_DIM, label);
         if (here)
             kb_put(c, LABEL - 1, y, KB_STYLE_KEY, kb_sign(KB_SIGN_CURSOR, a->ascii));
-        draw_cells(c, y, l->cells + (size_t)y * (size_t)columns, columns);
+        draw_cells(c, y, l->cells + (size_t)y * (size_t)columns, columns, t->section_count == 1);
     }
 }
 

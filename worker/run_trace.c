@@ -245,6 +245,10 @@ static void read_names(struct tracing *t, struct kb_trace *trace)
     cJSON_ArrayForEach(item, kb_json_get(t->f->head, "sections"))
         kb_trace_add_section(trace, kb_json_text(item, "name", "?"), kb_json_text(item, "file", ""),
                              (int)kb_json_int(item, "line", 0), (unsigned)kb_json_int(item, "id", 0));
+    if (trace->section_count > 1)
+        return;
+    free(trace->sections[0].name);
+    trace->sections[0].name = kb_strdup("whole kernel");
 }
 
 static int tell(struct tracing *t, struct kb_error *e)

@@ -3,6 +3,7 @@
 // function global occupancy launch cooperative reset setattr paraminfo. Values:
 //   driver=13000  gpus=1  title=NVIDIA Fake  mode=0  sms=4  free=1e9  occupancy_blocks=2
 //   attrN=V        device attribute N
+//   variable=40    bytes of every variable of a module
 //   regs=32 static=0 maxthreads=1024 params=8,8,4 (sizes)
 //   cold=40 warm=30 (us of a launch behind a flush, and of others), noise=0 (share, uniform), tick=0 (us, event
 //   resolution)
@@ -405,13 +406,11 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 
 CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 {
-    static char constant[64];
-    (void)module;
+    static char constant[256];
+    (void)module, (void)name;
     CALL("global");
-    if (!strcmp(name, "nosuch"))
-        return CUDA_ERROR_NOT_FOUND;
     *address = (CUdeviceptr)(uintptr_t)constant;
-    *bytes = sizeof constant;
+    *bytes = (size_t)fake_value(SCRIPT, "variable", 40);
     return CUDA_SUCCESS;
 }
 

@@ -206,7 +206,7 @@ static void whole_kernels_are_traced(void **state)
 {
     (void)state;
     cJSON *event = event_of("plain");
-    assert_int_equal(spans_of(event, "outside sections"), 20);
+    assert_int_equal(spans_of(event, "whole kernel"), 20);
     assert_int_equal(cJSON_GetArraySize(kb_json_get(event, "sections")), 1);
     cJSON_Delete(event);
 }
