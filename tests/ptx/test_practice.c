@@ -1,5 +1,5 @@
-// Kernels as people write them (tests/ptx/practice): cooperative groups, cuda::barrier and pipeline, CUB. Each is run
-// at both levels of checks, against values computed here, and none may give a report.
+// Kernels as people write them (tests/ptx/practice): cooperative groups, cuda::barrier and pipeline, CUB, flags. Each
+// is run at both levels of checks, against values computed here, and none may give a report.
 #include "support_cpu.h"
 
 #include "base/file.h"
@@ -243,6 +243,45 @@ static const struct practice blocks[] = {
     {"segments", T, segments},    {"warp_scan", T, warp_scan},
 };
 
+static int relay(int i)
+{
+    return sum_of(0, i + 1);
+}
+static int last_block(int i)
+{
+    return i == 0 ? sum_of(0, N) : i < 8 ? 0 : sum_of((i - 8) * 32, 32);
+}
+static int volatile_warp(int i)
+{
+    return sum_of(i * 32, 32);
+}
+static int handed_on(int i)
+{
+    const int *v = x + i / 128 * 128;
+    return v[0] + v[32] + v[64] + v[96];
+}
+static int all_bins(int i)
+{
+    int n = 0;
+    for (int k = 0; k < N; k++)
+        n += x[k] == i;
+    return n;
+}
+static int split_phases(int i)
+{
+    return x[i / 64 * 64 + 63 - i % 64] + 3;
+}
+
+static const struct practice flags[] = {
+    {"look_back", N, scan},
+    {"relay", 8, relay},
+    {"last_block", 40, last_block},
+    {"volatile_warp", 32, volatile_warp},
+    {"handed_on", N, handed_on},
+    {"histogram", 97, all_bins},
+    {"split_phases", 512, split_phases},
+};
+
 static void no_reports(struct cpu *c, const char *kernel)
 {
     static const char *const kinds[] = {"race",         "race_in_warp",     "uninitialised", "divergent_barrier",
@@ -255,7 +294,7 @@ static void no_reports(struct cpu *c, const char *kernel)
     }
 }
 
-static void run_all(const char *file, const struct practice *list, size_t count)
+static void run_all(const char *file, unsigned grid, const struct practice *list, size_t count)
 {
     static const char *const levels[] = {"bounds", "full"};
     char path[600];
@@ -281,7 +320,7 @@ static void run_all(const char *file, const struct practice *list, size_t count)
         uint64_t px = cpu_address(&c, 0), py = cpu_address(&c, 1);
         for (size_t k = 0; k < count; k++) {
             memset(out, 0, sizeof y);
-            cpu_run(&c, list[k].kernel, 1, T, 0, &px, &py, NULL);
+            cpu_run(&c, list[k].kernel, grid, T, 0, &px, &py, NULL);
             memcpy(y, out, sizeof y);
             for (int i = 0; i < list[k].count; i++)
                 if (y[i] != list[k].want(i))
@@ -296,22 +335,28 @@ static void run_all(const char *file, const struct practice *list, size_t count)
 static void test_groups(void **state)
 {
     (void)state;
-    run_all("groups.cu", groups, KB_COUNT(groups));
+    run_all("groups.cu", 1, groups, KB_COUNT(groups));
 }
 static void test_pipelines(void **state)
 {
     (void)state;
-    run_all("pipelines.cu", pipelines, KB_COUNT(pipelines));
+    run_all("pipelines.cu", 1, pipelines, KB_COUNT(pipelines));
 }
 static void test_blocks(void **state)
 {
     (void)state;
-    run_all("blocks.cu", blocks, KB_COUNT(blocks));
+    run_all("blocks.cu", 1, blocks, KB_COUNT(blocks));
+}
+
+static void test_flags(void **state)
+{
+    (void)state;
+    run_all("flags.cu", 8, flags, KB_COUNT(flags));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_pipelines),
-                                       cmocka_unit_test(test_blocks)};
+                                       cmocka_unit_test(test_blocks), cmocka_unit_test(test_flags)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
