@@ -10,8 +10,8 @@ enum { PROBES = 2 };
 
 const char *kb_stress_name(enum kb_stress kind)
 {
-    static const char *const names[KB_STRESSES] = {"large values", "tiny values",   "cancellation",
-                                                   "equal rows",   "whole numbers", "spikes"};
+    static const char *const names[KB_STRESSES] = {"large values",  "tiny values", "cancellation", "equal rows",
+                                                   "whole numbers", "spikes",      "far from zero"};
     return names[kind];
 }
 
@@ -101,11 +101,19 @@ static double whole_of(uint64_t key, uint64_t i, uint64_t inner)
     return values[kbe_random(key, (column < inner / 2 ? row & ~1ull : row) * inner + column) >> 61];
 }
 
-// One large value a row among normal numbers: in the last column, the first, anywhere, or where a warp begins.
+// One large value a row among normal numbers: in the last column, where a warp ends, or anywhere.
 static double spike_of(uint64_t key, uint64_t i, uint64_t inner, double large)
 {
-    uint64_t row = i / inner, any = kbe_random(~key, row) % inner, at[] = {inner - 1, 0, any, any & ~31ull};
-    return i % inner == at[row % 4] ? 2 * large : kbe_normal(kbe_unit(kbe_random(key, i)));
+    uint64_t row = i / inner, any = kbe_random(~key, row) % inner, last = inner - 1;
+    uint64_t at[] = {last, any, (any | 31) < last ? any | 31 : last, any};
+    return i % inner == at[row % 4] ? large : kbe_normal(kbe_unit(kbe_random(key, i)));
+}
+
+// A row on one side of zero, its mean far larger than its spread; narrow types bear less.
+static double offset_of(uint64_t key, uint64_t i, uint64_t inner, double large)
+{
+    double mean = large < 100 ? large : 10 * large;
+    return (kbe_random(~key, i / inner) >> 63 ? mean : -mean) + kbe_normal(kbe_unit(kbe_random(key, i)));
 }
 
 static double value_of(const struct kb_data *d, enum kb_stress kind, enum kb_dtype dtype, uint64_t key, uint64_t i,
@@ -123,6 +131,8 @@ static double value_of(const struct kb_data *d, enum kb_stress kind, enum kb_dty
         return whole_of(key, i, inner);
     case KB_STRESS_SPIKES:
         return spike_of(key, i, inner, large_for(d));
+    case KB_STRESS_OFFSET:
+        return offset_of(key, i, inner, large_for(d));
     default: { // neighbours cancel but for the lower half of their digits
         double size = 1 + kbe_unit(kbe_random(~key, i >> 1));
         return (i & 1 ? -size : size) + size * sqrt(kb_dtype_epsilon(dtype)) * z;
@@ -247,10 +257,11 @@ static int widen_scale(struct kb_data *d, const struct kb_case_data *c, struct k
     return failed ? -1 : 0;
 }
 
-static bool any_number(const double *ref, uint64_t n)
+// One that the output's type can hold.
+static bool any_number(const double *ref, uint64_t n, enum kb_dtype dtype)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (isfinite(ref[i]))
+        if (isfinite(ref[i]) && isfinite(kbe_decode((int)dtype, kbe_encode((int)dtype, ref[i]))))
             return true;
     return false;
 }
@@ -267,7 +278,7 @@ static int fetch_results(struct kb_data *d, const struct kb_case_data *c, const 
         ref[arg] = kb_alloc(n * sizeof **ref + 8);
         if (n && d->device->ops->to_host(d->device, ref[arg], s->ref[arg].address, n * sizeof **ref, e))
             return -1;
-        *numbers = *numbers && any_number(ref[arg], n);
+        *numbers = *numbers && any_number(ref[arg], n, d->bench->args[arg].dtype);
     }
     return 0;
 }

@@ -19,6 +19,7 @@ enum kb_stress {
     KB_STRESS_EQUAL_ROWS,
     KB_STRESS_WHOLE,
     KB_STRESS_SPIKES,
+    KB_STRESS_OFFSET,
     KB_STRESSES
 };
 const char *kb_stress_name(enum kb_stress); // "large values", ...

@@ -186,6 +186,7 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
     free(label);
 }
 
+// One call each: what two calls tell, the cases have told.
 static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
                       const struct kb_plan *plan, struct outcome *o, struct kb_error *e)
 {
@@ -196,7 +197,7 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
             return -1;
         if (!s)
             continue;
-        if (kb_trial_run(&w->data, c, s, &v->program, plan, v->variant, KB_TRIAL_VERIFY, &t, e)) {
+        if (kb_trial_single(&w->data, c, s, kind & 1, &v->program, plan, v->variant, &t, e)) {
             kb_trial_free(&t);
             return -1;
         }
