@@ -265,6 +265,7 @@ const struct ptx_decode_entry ptx_decode_control[] = {
     {"trap", decode_trap, PTX_CLASS_CONTROL},
     {"brkpt", decode_nothing, PTX_CLASS_CONTROL},
     {"pmevent", decode_nothing, PTX_CLASS_CONTROL},
+    {"setmaxnreg", decode_nothing, PTX_CLASS_CONTROL},
     {"griddepcontrol", decode_nothing, PTX_CLASS_CONTROL},
     {"nanosleep", decode_nanosleep, PTX_CLASS_CONTROL},
     {NULL, NULL, 0},

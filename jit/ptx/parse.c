@@ -211,6 +211,22 @@ static void parse_dims(struct ptx_parser *p, struct ptx_var *v)
         v->bytes = 0;
 }
 
+// ".attribute(.managed)", ".attribute(.unified(1, 2))": the host is the device here.
+static void skip_attribute(struct ptx_parser *p)
+{
+    int depth = 0;
+    do {
+        if (ptx_take(&p->x, "("))
+            depth++;
+        else if (ptx_take(&p->x, ")"))
+            depth--;
+        else if (!depth || p->x.token.kind == PTX_END)
+            ptx_lex_fail(&p->x, "an attribute in parentheses expected");
+        else
+            ptx_next(&p->x);
+    } while (depth && !p->x.failed);
+}
+
 struct ptx_var *ptx_parse_vars(struct ptx_parser *p, enum ptx_space space, bool is_extern)
 {
     uint32_t align = 0, vector = 1;
@@ -220,6 +236,8 @@ struct ptx_var *ptx_parse_vars(struct ptx_parser *p, enum ptx_space space, bool 
         else if (ptx_take(&p->x, ".ptr") || ptx_take(&p->x, ".global") || ptx_take(&p->x, ".managed") ||
                  ptx_take(&p->x, ".const") || ptx_take(&p->x, ".shared") || ptx_take(&p->x, ".local"))
             continue;
+        else if (ptx_take(&p->x, ".attribute"))
+            skip_attribute(p);
         else if (ptx_take(&p->x, ".v2"))
             vector = 2;
         else if (ptx_take(&p->x, ".v4"))
@@ -343,9 +361,12 @@ static struct ptx_var *parse_params(struct ptx_parser *p, bool is_entry)
 // .maxntid and the like, up to the body or the ';'.
 static void performance_directives(struct ptx_parser *p, struct ptx_func *f)
 {
+    bool clustered = false;
+    int64_t cluster = 0; // blocks of one, if the kernel says
     while (!p->x.failed && !ptx_is(&p->x, "{") && !ptx_is(&p->x, ";")) {
         bool max = ptx_is(&p->x, ".maxntid"), exact = ptx_is(&p->x, ".reqntid");
-        f->cluster |= ptx_is(&p->x, ".reqnctapercluster") || ptx_is(&p->x, ".explicitcluster");
+        bool blocks = ptx_is(&p->x, ".reqnctapercluster");
+        clustered |= ptx_is(&p->x, ".explicitcluster");
         if (p->x.token.kind != PTX_WORD || p->x.token.start[0] != '.') {
             ptx_lex_fail(&p->x, "'{' or ';' expected after the head of '%s'", f->name);
             return;
@@ -366,9 +387,12 @@ static void performance_directives(struct ptx_parser *p, struct ptx_func *f)
                 f->required[i] = f->required[i] ? f->required[i] : 1;
         if (max || exact)
             f->max_threads = (int)product;
+        if (blocks)
+            cluster = product;
         if (p->x.token.kind == PTX_STRING)
             ptx_next(&p->x);
     }
+    f->cluster = cluster > 1 || (clustered && !cluster);
 }
 
 static void add_func(struct ptx_module *m, struct ptx_func *f)

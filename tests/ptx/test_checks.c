@@ -177,10 +177,17 @@ static void test_refusals(void **state)
         ".func helper() { .loc 1 7 3\n wgmma.fence.sync.aligned; ret; }\n"
         ".visible .entry bad(.param .u32 a) { call helper, (); ret; }\n"
         ".visible .entry odd(.param .u32 a) { .reg .f32 %f<3>; .loc 1 9 1\n add.rn.strange.f32 %f0, %f1, %f2; ret; }\n"
+        ".visible .entry alone(.param .u32 a) .explicitcluster .reqnctapercluster 1, 1, 1 { "
+        "setmaxnreg.inc.sync.aligned.u32 "
+        "232; ret; }\n"
+        ".visible .entry paired(.param .u32 a) .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n"
         ".visible .entry bound(.param .u64 a, .param .u32 b) .maxntid 64, 1, 1 { ret; }\n");
     int a = 0;
     uint64_t b = 0;
     cpu_run(&c, "good", 1, 32, 0, &a, NULL);
+    cpu_run(&c, "alone", 1, 32, 0, &a, NULL);
+    assert_int_equal(cpu_try(&c, "paired", 2, 32, 0, &a, NULL), -1);
+    assert_int_equal(c.device->fault.kind, KB_FAULT_REFUSED);
     assert_int_equal(cpu_try(&c, "bad", 1, 32, 0, &a, NULL), -1);
     assert_int_equal(c.device->fault.kind, KB_FAULT_REFUSED);
     assert_non_null(strstr(c.error.what, "wgmma.fence"));

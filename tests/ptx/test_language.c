@@ -64,9 +64,10 @@ static void test_globals(void **state)
     const char *source =
         "__device__ int count = 5; __constant__ float weights[3] = { 1.5f, -2, 4 };\n"
         "__device__ int data[4] = { 1, 2, 3, 4 }; __device__ int *pointer = data + 2;\n"
-        "__device__ const char *names[2] = { \"one\", \"two\" };\n"
+        "__device__ const char *names[2] = { \"one\", \"two\" }; __managed__ int both[2] = { 3, 8 };\n"
         "extern \"C\" __global__ void k(float *out) { out[threadIdx.x] = weights[threadIdx.x % 3];\n"
-        "  if (threadIdx.x == 0) { out[8] = ++count; out[9] = *pointer; out[10] = names[1][1]; data[2] = 9; } }\n";
+        "  if (threadIdx.x == 0) { out[8] = ++count; out[9] = *pointer; out[10] = names[1][1]; data[2] = 9;\n"
+        "  out[11] = both[1]; } }\n";
     for (int i = 0; i < 2; i++) { // globals are fresh at each load
         char *ptx = cuda_to_ptx(source, NULL);
         if (!ptx) {
@@ -79,7 +80,7 @@ static void test_globals(void **state)
         uint64_t p = cpu_address(&c, i);
         cpu_run(&c, "k", 1, 8, 0, &p, NULL);
         assert_true(out[0] == 1.5f && out[1] == -2 && out[2] == 4 && out[5] == 4);
-        assert_true(out[8] == 6 && out[9] == 3 && out[10] == 'w');
+        assert_true(out[8] == 6 && out[9] == 3 && out[10] == 'w' && out[11] == 8);
     }
     cpu_close(&c);
 }
