@@ -1,5 +1,7 @@
 #include "bench/rungs.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
 const struct kb_rung_info kb_rungs[KB_RUNGS] = {
@@ -10,13 +12,14 @@ const struct kb_rung_info kb_rungs[KB_RUNGS] = {
     [KB_RUNG_RUN] = {"run", KB_WORKER_RUN, 20000, "poisoned outputs, guard zones, everything written"},
     [KB_RUNG_VERIFY] = {"verify", KB_WORKER_RUN, 60000, "every case against the reference in double precision"},
     [KB_RUNG_TIME] = {"time", KB_WORKER_RUN, 20000, "cold and warm, median with its interval"},
+    [KB_RUNG_RACES] = {"races", KB_WORKER_RACES, 30000, "small cases on the CPU device: races, uninitialised reads"},
     [KB_RUNG_SECTIONS] = {"sections", KB_WORKER_PROFILE, 10000, "where the time goes, and what it waits for"},
     [KB_RUNG_COUNTERS] = {"counters", KB_WORKER_PROFILE, 20000, "bytes moved, operations, occupancy attained"},
     [KB_RUNG_SASS] = {"sass", KB_WORKER_COMPILE, 70000, "machine code, live registers, what changed"},
 };
 
 static const char *const statuses[KB_STATUSES] = {"", "running", "pass", "fail", "skip", "na"};
-static const char *const roles[KB_WORKER_ROLES] = {"compile", "run", "profile"};
+static const char *const roles[KB_WORKER_ROLES] = {"compile", "run", "profile", "races"};
 
 int kb_rung_parse(const char *name)
 {
@@ -42,4 +45,23 @@ int kb_status_parse(const char *name)
 const char *kb_worker_role_name(enum kb_worker_role r)
 {
     return roles[r];
+}
+
+const struct kb_finding_kind *kb_finding_kind(const char *name)
+{
+    static const struct kb_finding_kind kinds[] = {
+        {"race", "RACE", true},
+        {"uninitialised", "UNINITIALISED", true},
+        {"divergent_barrier", "DIVERGENT", true},
+        // Lanes that rely on lockstep, threads that end before a barrier, values of lanes that left, and masks that do
+        // not match are what many a kernel gets away with.
+        {"race_in_warp", "LOCKSTEP", false},
+        {"barrier_left", "BARRIER LEFT", false},
+        {"shuffle_inactive", "INACTIVE LANE", false},
+        {"member_mask", "MEMBER MASK", false},
+    };
+    for (size_t i = 0; i < KB_COUNT(kinds); i++)
+        if (!strcmp(kinds[i].name, name))
+            return &kinds[i];
+    return NULL;
 }

@@ -2,6 +2,7 @@
 // worker named there.
 #ifndef KB_BENCH_RUNGS_H
 #define KB_BENCH_RUNGS_H
+#include <stdbool.h>
 
 enum kb_rung {
     KB_RUNG_SCAN,
@@ -10,13 +11,16 @@ enum kb_rung {
     KB_RUNG_RUN,
     KB_RUNG_VERIFY,
     KB_RUNG_TIME,
+    KB_RUNG_RACES,
     KB_RUNG_SECTIONS,
     KB_RUNG_COUNTERS,
     KB_RUNG_SASS,
-    KB_RUNGS
+    KB_RUNGS,
+    // From LATE on rungs come after the verdict (`done`) and hold nothing back. Those before DECIDING say whether a
+    // version is right: the late rung `races` takes a verdict back; those behind it never fail a version.
+    KB_RUNG_LATE = KB_RUNG_RACES,
+    KB_RUNGS_DECIDING = KB_RUNG_SECTIONS,
 };
-// From here on rungs come after the verdict (`done`): they never fail a version and hold nothing back.
-enum { KB_RUNG_LATE = KB_RUNG_SECTIONS };
 // NONE: not reached yet; NA: does not apply here, with a reason; SKIP: one it needs failed.
 enum kb_status {
     KB_STATUS_NONE,
@@ -27,7 +31,8 @@ enum kb_status {
     KB_STATUS_NA,
     KB_STATUSES
 };
-enum kb_worker_role { KB_WORKER_COMPILE, KB_WORKER_RUN, KB_WORKER_PROFILE, KB_WORKER_ROLES };
+// RACES: a second run worker, always on the CPU device.
+enum kb_worker_role { KB_WORKER_COMPILE, KB_WORKER_RUN, KB_WORKER_PROFILE, KB_WORKER_RACES, KB_WORKER_ROLES };
 
 // How long the timing of a fresh version may take before its first verdict; the settled one follows.
 enum { KB_FIRST_BUDGET_MS = 20 };
@@ -43,5 +48,13 @@ int kb_rung_parse(const char *name);          // -1 if unknown
 const char *kb_status_name(enum kb_status s); // "", "running", "pass", "fail", "skip", "na"
 int kb_status_parse(const char *name);        // -1 if unknown
 const char *kb_worker_role_name(enum kb_worker_role r);
+
+// What the CPU device reports about a launch besides its result (jit/ptx/facts.h), and what it means for a version.
+struct kb_finding_kind {
+    const char *name, *word; // word: for the verdict's badge
+    bool fails;              // a version with one is wrong, whatever came out; else it is a remark
+};
+// NULL: none of them, but a fault that ended the launch.
+const struct kb_finding_kind *kb_finding_kind(const char *name);
 
 #endif

@@ -113,6 +113,8 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
     if (b->dead)
         return;
     b->rungs[rung] = status;
+    if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE)
+        b->late_us[rung] = kb_now_us();
     cJSON *event = kb_build_event(b, "rung");
     kb_json_set_text(event, "rung", kb_rungs[rung].name);
     kb_json_set_text(event, "status", kb_status_name(status));
@@ -136,7 +138,7 @@ static void skip_rest(struct kb_session *s, struct kb_build *b, enum kb_rung fro
 
 static int failed_rung(const struct kb_build *b)
 {
-    for (int i = 0; i < KB_RUNG_LATE; i++)
+    for (int i = 0; i < KB_RUNGS_DECIDING; i++)
         if (b->rungs[i] == KB_STATUS_FAIL)
             return i;
     return -1;
@@ -149,7 +151,7 @@ bool kb_build_failed(const struct kb_build *b)
 
 bool kb_build_passed(const struct kb_build *b)
 {
-    if (!b->finished)
+    if (!b->finished || kb_build_failed(b))
         return false;
     for (int i = 0; i < KB_RUNG_LATE; i++)
         if (b->rungs[i] != KB_STATUS_PASS && b->rungs[i] != KB_STATUS_NA)
@@ -193,15 +195,21 @@ static void remember(struct kb_session *s, struct kb_build *b)
     drop_old_blobs(s, slot);
 }
 
-static void finish(struct kb_session *s, struct kb_build *b)
+static cJSON *done_event(const struct kb_build *b, double ms)
 {
     int failed = failed_rung(b);
     bool skipped = failed < 0 && b->rungs[KB_RUNG_TIME] == KB_STATUS_SKIP;
     cJSON *event = kb_build_event(b, "done");
     kb_json_set_text(event, "status", failed >= 0 ? "fail" : skipped ? "skip" : "pass");
     kb_json_set_text(event, "rung", failed >= 0 ? kb_rungs[failed].name : NULL);
-    kb_json_set_number(event, "ms", (double)(b->verdict_us - since_us(b)) / 1000.0);
+    kb_json_set_number(event, "ms", ms);
     kb_json_set_number(event, "first_verdict_ms", (double)(b->verdict_us - since_us(b)) / 1000.0);
+    return event;
+}
+
+static void finish(struct kb_session *s, struct kb_build *b)
+{
+    cJSON *event = done_event(b, (double)(b->verdict_us - since_us(b)) / 1000.0);
     b->finished = true;
     remember(s, b);
     kb_emit_build(s, b, event);
@@ -209,6 +217,45 @@ static void finish(struct kb_session *s, struct kb_build *b)
     kb_late_begin(s, b);
     kb_records_update(s, b);
     kb_records_errors(s);
+}
+
+// The newest good one before the one that is to follow it; NULL: none is known.
+static struct kb_build *good_before(const struct kb_slot *slot, const struct kb_build *after)
+{
+    for (int i = slot->known_count - 1; i >= 0; i--)
+        if (slot->known[i] != after && kb_build_passed(slot->known[i]))
+            return slot->known[i];
+    return NULL;
+}
+
+static void replace(struct kb_build **slot, struct kb_build *b)
+{
+    kb_build_ref(b);
+    kb_build_unref(*slot);
+    *slot = b;
+}
+
+// It is no good version, nobody's baseline, and what was compared with it is compared anew.
+void kb_build_disproved(struct kb_session *s, struct kb_build *b)
+{
+    struct kb_slot *slot = &s->slots[b->variant];
+    struct kb_build *current = slot->current;
+    bool compared = slot->previous == b && current != b;
+    kb_build_ref(b);
+    b->settled_timing = false;
+    if (slot->good == b)
+        replace(&slot->good, slot->previous ? slot->previous : good_before(slot, b));
+    if (slot->previous == b || slot->previous == slot->good)
+        replace(&slot->previous, good_before(slot, slot->good));
+    for (int i = KB_RUNGS_DECIDING; i < KB_RUNGS; i++)
+        if (b->rungs[i] == KB_STATUS_NONE)
+            kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, "races failed");
+    kb_emit_build(s, b, done_event(b, (double)(kb_now_us() - since_us(b)) / 1000.0));
+    if (compared && current && kb_build_passed(current))
+        current->settled_timing = current->rungs[KB_RUNG_TIME] == KB_STATUS_PASS;
+    kb_pin_lost(s, b);
+    kb_records_errors(s);
+    kb_build_unref(b);
 }
 
 static void verdict(struct kb_session *s, struct kb_build *b)

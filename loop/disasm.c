@@ -317,7 +317,6 @@ static void assign(struct kb_session *s)
     }
     d->kind = KB_DISASM_SASS;
     d->build = kb_build_ref(b);
-    b->rung_us = kb_now_us();
     kb_build_rung(s, b, KB_RUNG_SASS, KB_STATUS_RUNNING, NAN, NULL);
     send_sass(s, b->blobs.cubin, b->blobs.cubin_size);
 }

@@ -183,13 +183,15 @@ static cJSON *versus_of(const cJSON *event)
 static const char *not_timed(const struct kb_model_version *v)
 {
     const struct kb_rung_state *time = &v->rungs[KB_RUNG_TIME];
+    if (time->status == KB_STATUS_PASS && v->status == KB_STATUS_FAIL)
+        return "a version that failed has no speed"; // it was timed before `races` found it wrong
     return time->reason ? time->reason : "it was not timed";
 }
 
 static void add_timing(cJSON *to, const struct kb_model_version *v, const struct kb_model_case *c)
 {
     const cJSON *timing = c ? c->timing : NULL;
-    bool timed = timing && v->rungs[KB_RUNG_TIME].status == KB_STATUS_PASS;
+    bool timed = timing && v->rungs[KB_RUNG_TIME].status == KB_STATUS_PASS && v->status != KB_STATUS_FAIL;
     if (!timed) {
         set_unknown(to, "timing", not_timed(v));
         return;
@@ -236,6 +238,10 @@ static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v
     kb_json_set_text(item, "label", kb_json_text(label, "label", ""));
     kb_json_set(item, "params", cJSON_Duplicate(params_of_case(m, index), true));
     kb_json_set_text(item, "status", case_status(c));
+    const char *why, *weak = kb_model_weak(m, index, &why);
+    kb_json_set_text(item, "weak", weak);
+    if (!weak)
+        kb_json_set_text(item, "weak_reason", why);
     kb_json_set_text(item, "reason", kb_json_text(event, "reason", NULL));
     const cJSON *metrics = event ? kb_model_worst_metrics(v, index, NULL) : NULL;
     kb_json_set(item, "metrics", metrics_of(metrics, "not compared with a reference"));
@@ -258,13 +264,15 @@ static cJSON *roofline_of(const cJSON *roofline)
 static void add_results(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)
 {
     const struct kb_model_case *headline = m->headline < m->case_count ? &v->cases[m->headline] : NULL;
-    const cJSON *roofline = headline ? kb_json_get(headline->timing, "roofline") : NULL;
+    bool wrong = v->status == KB_STATUS_FAIL;
+    const cJSON *roofline = headline && !wrong ? kb_json_get(headline->timing, "roofline") : NULL;
     cJSON *cases = cJSON_AddArrayToObject(item, "cases");
     for (int i = 0; i < m->case_count; i++)
         cJSON_AddItemToArray(cases, case_of(m, v, i));
     kb_json_set(item, "resources", resources_of(v));
     const cJSON *errors = kb_json_get(v->errors, "errors");
     kb_json_set(item, "errors", cJSON_IsArray(errors) ? cJSON_Duplicate(errors, true) : cJSON_CreateArray());
+    kb_json_set(item, "findings", v->findings ? cJSON_Duplicate(v->findings, true) : cJSON_CreateArray());
     add_timing(item, v, headline);
     cJSON *counted = kb_model_counted_roofline(m, v);
     if (roofline)

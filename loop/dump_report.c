@@ -2,6 +2,7 @@
 // come from.
 #include "base/json.h"
 #include "base/memory.h"
+#include "bench/rungs.h"
 #include "loop/advice.h"
 #include "loop/dump_parts.h"
 #include "loop/quantity.h"
@@ -128,6 +129,12 @@ static bool is_last_of_rung(const cJSON *event)
     return true;
 }
 
+// `races` found it wrong behind its verdict: what was timed before is no speed, and no goal is met by it.
+static bool taken_back(const struct kb_report *r)
+{
+    return !strcmp(kb_json_text(kb_report_last(r, "done", -1), "rung", ""), kb_rungs[KB_RUNG_RACES].name);
+}
+
 static void verdict(const struct kb_report *r)
 {
     const cJSON *event, *done = kb_report_last(r, "done", -1), *goal = kb_report_last(r, "goal", -1);
@@ -139,7 +146,7 @@ static void verdict(const struct kb_report *r)
         kb_report_say(r->out, rung);
     }
     kb_text_add(r->out, ".");
-    if (goal) {
+    if (goal && !taken_back(r)) {
         kb_text_add(r->out, " Goal: ");
         kb_report_say(r->out, kb_json_text(goal, "text", "?"));
         kb_text_add(r->out, ".");
@@ -170,6 +177,31 @@ static void compile_errors(const struct kb_report *r)
     }
     if (all > MOST_ERRORS)
         kb_text_addf(r->out, "- and %d more\n", all - MOST_ERRORS);
+}
+
+static void findings(const struct kb_report *r)
+{
+    const cJSON *event, *item;
+    bool any = false;
+    cJSON_ArrayForEach(event, r->events)
+    {
+        if (strcmp(kb_json_text(event, "type", ""), "findings"))
+            continue;
+        if (!any)
+            kb_text_add(r->out, "\n## What the CPU device saw\n\n");
+        any = true;
+        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
+        {
+            char *line = kb_format("%s:%d: %s: %s (%s, case %s)", kb_json_text(item, "file", "?"),
+                                   (int)kb_json_int(item, "line", 0), kb_json_text(item, "kind", "?"),
+                                   kb_json_text(item, "text", ""), kb_json_text(event, "rung", "?"),
+                                   kb_json_text(event, "label", "?"));
+            kb_text_add(r->out, "- ");
+            kb_report_say(r->out, line);
+            kb_text_add(r->out, "\n");
+            free(line);
+        }
+    }
 }
 
 static void output_row(const struct kb_report *r, const cJSON *event, const cJSON *output)
@@ -385,8 +417,11 @@ void kb_dump_report(const cJSON *record, const struct kb_report_context *context
     verdict(&r);
     compile_errors(&r);
     errors_by_case(&r);
-    times(&r);
-    roofline(&r);
+    findings(&r);
+    if (!taken_back(&r)) {
+        times(&r);
+        roofline(&r);
+    }
     advice(&r);
     kb_report_sections(&r);
     kb_report_counters(&r);

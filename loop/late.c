@@ -1,4 +1,4 @@
-// The rungs behind the verdict: who owes what, and how each ends. None of them fails a version.
+// The rungs behind the verdict: who owes what, and how each ends. Only `races` may fail a version.
 #include "loop/parts.h"
 
 #include "base/file.h"
@@ -30,8 +30,11 @@ void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, en
         b->rungs[rung] = KB_STATUS_NONE;
         return;
     }
-    kb_build_rung(s, b, rung, status == KB_STATUS_PASS ? status : KB_STATUS_NA,
-                  (double)(kb_now_us() - b->rung_us) / 1000.0, reason);
+    bool decides = rung < KB_RUNGS_DECIDING && status == KB_STATUS_FAIL;
+    kb_build_rung(s, b, rung, status == KB_STATUS_PASS || decides ? status : KB_STATUS_NA,
+                  (double)(kb_now_us() - b->late_us[rung]) / 1000.0, reason);
+    if (decides)
+        kb_build_disproved(s, b);
     kb_records_update(s, b);
 }
 
@@ -44,6 +47,8 @@ void kb_late_begin(struct kb_session *s, struct kb_build *b)
         kb_late_na(s, b, (enum kb_rung)rung, "left out by --no-profile");
     for (int rung = KB_RUNG_SECTIONS; device && rung <= KB_RUNG_COUNTERS; rung++)
         kb_late_na(s, b, (enum kb_rung)rung, device);
+    if (!s->options.no_profile)
+        kb_races_begin(s, b);
     if (!s->options.no_profile && !device && kb_on_cpu(s))
         kb_counted(s, b);
     if (!b->blobs.cubin_size)
@@ -63,29 +68,43 @@ void kb_late_retry(struct kb_session *s)
     }
 }
 
-// What is still owed by the newest content of each variant.
+// What is still owed by the newest content of each variant: of one that failed meanwhile only what is under way.
+static bool is_owed(const struct kb_build *b, enum kb_rung rung)
+{
+    return b && !b->dead && b->finished &&
+           (b->rungs[rung] == KB_STATUS_RUNNING || (b->rungs[rung] == KB_STATUS_NONE && kb_build_passed(b)));
+}
+
+static bool any_owed(const struct kb_session *s, enum kb_rung from, enum kb_rung to)
+{
+    for (int i = 0; i < s->slot_count; i++)
+        for (int rung = from; rung < (int)to; rung++)
+            if (is_owed(s->slots[i].current, (enum kb_rung)rung))
+                return true;
+    return false;
+}
+
 bool kb_late_owed(const struct kb_build *b)
 {
-    bool owed = false;
-    for (int rung = KB_RUNG_LATE; b && !b->dead && kb_build_passed(b) && rung < KB_RUNGS; rung++)
-        owed = owed || b->rungs[rung] <= KB_STATUS_RUNNING;
-    return owed;
+    for (int rung = KB_RUNGS_DECIDING; rung < KB_RUNGS; rung++)
+        if (is_owed(b, (enum kb_rung)rung))
+            return true;
+    return false;
 }
 
 bool kb_late_done(struct kb_session *s)
 {
-    bool done = true;
-    for (int i = 0; i < s->slot_count; i++)
-        done = done && !kb_late_owed(s->slots[i].current);
-    if (done)
-        return true;
+    bool races = any_owed(s, KB_RUNG_LATE, KB_RUNGS_DECIDING); // ends by its own budget and deadline: it decides
+    if (!any_owed(s, KB_RUNGS_DECIDING, KB_RUNGS))
+        return !races;
     s->late_us = s->late_us ? s->late_us : kb_now_us();
     if (kb_now_us() - s->late_us < (int64_t)s->slot_count * ONCE_MS * 1000)
         return false;
     for (int i = 0; i < s->slot_count; i++)
-        for (int rung = KB_RUNG_LATE; kb_late_owed(s->slots[i].current) && rung < KB_RUNGS; rung++)
-            kb_late_na(s, s->slots[i].current, (enum kb_rung)rung, "it was not done within 5 s a variant");
-    return true;
+        for (int rung = KB_RUNGS_DECIDING; rung < KB_RUNGS; rung++)
+            if (is_owed(s->slots[i].current, (enum kb_rung)rung))
+                kb_late_na(s, s->slots[i].current, (enum kb_rung)rung, "it was not done within 5 s a variant");
+    return !races;
 }
 
 int kb_late_wait_ms(const struct kb_session *s)

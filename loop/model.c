@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "loop/findings.h"
 #include "loop/model_parts.h"
 
 #include <math.h>
@@ -45,11 +46,13 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters, &v->sass, &v->advice, &v->trace};
+    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters,
+                      &v->sass, &v->advice,   &v->trace,    &v->findings};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
     v->impossible = false;
+    v->findings_left_out = 0;
 }
 
 static void free_version(struct kb_model_version *v, int cases)
@@ -95,6 +98,8 @@ void kb_model_free(struct kb_model *m)
     cJSON_Delete(m->device);
     cJSON_Delete(m->roofs);
     cJSON_Delete(m->watch);
+    cJSON_Delete(m->weak);
+    free(m->disk_stuck);
     for (int i = 0; i < KB_WORKER_ROLES; i++) {
         cJSON_Delete(m->libs[i]);
         free(m->workers[i].state);
@@ -124,8 +129,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan,     &v->errors, &v->resources, &v->goal, &v->sections,
-                           &v->counters, &v->sass,   &v->advice,    &v->trace};
+    cJSON **documents[] = {&v->scan,     &v->errors, &v->resources, &v->goal,  &v->sections,
+                           &v->counters, &v->sass,   &v->advice,    &v->trace, &v->findings};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -204,6 +209,12 @@ static void resize_cases(struct kb_model_variant *variant, int before, int after
     }
 }
 
+static bool same_contract(const cJSON *a, const cJSON *b)
+{
+    return !strcmp(kb_json_text(kb_json_get(a, "bench"), "contract", ""),
+                   kb_json_text(kb_json_get(b, "bench"), "contract", ""));
+}
+
 static void apply_session(struct kb_model *m, const cJSON *event)
 {
     const cJSON *error = kb_json_get(event, "error");
@@ -225,6 +236,8 @@ static void apply_session(struct kb_model *m, const cJSON *event)
     for (int i = 0; i < count; i++)
         resize_cases(&variants[i], m->case_count, cases);
     m->case_count = cases;
+    if (!same_contract(m->session, event))
+        keep(&m->weak, NULL);
     m->headline = (int)kb_json_int(event, "headline", 0);
     keep(&m->session, event);
     set_text(&m->bench_name, kb_json_text(kb_json_get(event, "bench"), "name", "?"));
@@ -281,6 +294,8 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
     if (!v || rung < 0 || status < 0)
         return;
     struct kb_rung_state *state = &v->rungs[rung];
+    if (status == KB_STATUS_RUNNING)
+        kb_findings_drop(v, rung, rung >= KB_RUNG_LATE ? rung + 1 : KB_RUNGS);
     if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE) {
         state->since_ms = m->now_ms;          // the verdict stands
     } else if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
@@ -319,6 +334,8 @@ static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
         return;
     const cJSON *cold = kb_json_get(event, "cold"), *warm = kb_json_get(event, "warm");
     v->impossible = kb_json_bool(kb_json_get(event, "roofline"), "impossible", false);
+    if (v->status == KB_STATUS_FAIL) // measured while `races` found it wrong
+        return;
     v->cold_us = v->impossible ? NAN : kb_json_number(cold, "median_us", NAN);
     v->warm_us = kb_json_number(warm, "median_us", NAN);
 }
@@ -346,6 +363,20 @@ static void apply_counters(struct kb_model *m, const cJSON *event)
     kb_json_set_text(v->counters, "stage", "all");
 }
 
+// A version that failed after it had passed is nobody's baseline any more.
+static void drop_comparisons(struct kb_model *m, const char *variant, int number)
+{
+    for (int i = 0; i < m->variant_count; i++)
+        for (int k = 0; k < m->variants[i].version_count; k++)
+            for (int c = 0; c < m->case_count; c++) {
+                cJSON **versus = &m->variants[i].versions[k].cases[c].versus;
+                const cJSON *baseline = kb_json_get(*versus, "baseline");
+                if (kb_json_int(baseline, "version", 0) == number &&
+                    !strcmp(kb_json_text(baseline, "variant", ""), variant))
+                    keep(versus, NULL);
+            }
+}
+
 static void apply_done(struct kb_model *m, const cJSON *event)
 {
     struct kb_model_version *v = event_version(m, event);
@@ -356,8 +387,12 @@ static void apply_done(struct kb_model *m, const cJSON *event)
     v->done_ms = m->now_ms;
     v->first_verdict_ms = kb_json_number(event, "first_verdict_ms", v->first_verdict_ms);
     set_text(&v->failed_rung, kb_json_text(event, "rung", NULL));
-    if (v->status == KB_STATUS_FAIL) // a wrong version has no speed
-        v->cold_us = v->warm_us = NAN;
+    if (v->status != KB_STATUS_FAIL)
+        return;
+    v->cold_us = v->warm_us = NAN; // a wrong version has no speed, and met no goal
+    keep(&v->goal, NULL);
+    if (v->number)
+        drop_comparisons(m, kb_json_text(event, "variant", ""), v->number);
 }
 
 static void apply_worker(struct kb_model *m, const cJSON *event)
@@ -430,6 +465,11 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
         keep(&m->watch, event);
     } else if (!strcmp(type, "permission")) {
         keep(&m->permission, kb_json_bool(event, "needed", false) ? event : NULL);
+    } else if (!strcmp(type, "weak")) {
+        keep(&m->weak, event);
+    } else if (!strcmp(type, "disk")) {
+        bool stuck = !strcmp(kb_json_text(event, "state", ""), "stuck");
+        set_text(&m->disk_stuck, stuck ? kb_json_text(event, "path", "") : NULL);
     } else if (!strcmp(type, "pin")) {
         set_text(&m->pin_variant, kb_json_text(event, "variant", NULL));
         m->pin_version = (int)kb_json_int(event, "version", 0);
@@ -475,6 +515,8 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_rung(m, event);
     else if (!strcmp(type, "case") || !strcmp(type, "timing") || !strcmp(type, "versus") || !strcmp(type, "facts"))
         apply_case(m, event, type);
+    else if (!strcmp(type, "findings"))
+        kb_findings_add(event_version(m, event), event);
     else if (!strcmp(type, "done"))
         apply_done(m, event);
     else if (!strcmp(type, "worker"))
@@ -554,4 +596,18 @@ const cJSON *kb_model_worst_metrics(const struct kb_model_version *v, int case_i
     if (output)
         *output = best_output;
     return worst;
+}
+
+const char *kb_model_weak(const struct kb_model *m, int case_index, const char **reason)
+{
+    const cJSON *item;
+    *reason = "the inputs were not made yet";
+    cJSON_ArrayForEach(item, kb_json_get(m->weak, "cases"))
+    {
+        if (kb_json_int(item, "case", -1) != case_index)
+            continue;
+        *reason = kb_json_text(item, "weak_reason", "the worker did not say");
+        return kb_json_text(item, "weak", NULL);
+    }
+    return NULL;
 }

@@ -28,6 +28,10 @@ struct kb_model_version {
     struct kb_rung_state rungs[KB_RUNGS];
     cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
     cJSON *exported;                         // likewise: where a failing case was written
+    // What the CPU device saw that is wrong, or may be: [{kind, fails, kernel, text, file, line, count, rung, case,
+    // label}], each place once a rung; NULL: nothing. findings_left_out: reports that found no room.
+    cJSON *findings;
+    double findings_left_out;
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
     cJSON *sections, *counters, *sass, *advice;
     cJSON *trace;                // last `trace` event, of any state; NULL: nobody asked
@@ -61,6 +65,8 @@ struct kb_model {
     int variant_count;
     int focus; // index of the focused variant
     bool paused;
+    char *disk_stuck;  // which path the disk hangs at; NULL: it answers
+    cJSON *weak;       // the last `weak` event under this contract, or NULL
     char *pin_variant; // baseline; NULL: none
     int pin_version;
     cJSON *device, *roofs, *watch;
@@ -93,6 +99,10 @@ struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant
 const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
 // {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
 const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
+// Which output that computes nothing the bench lets pass in this case; NULL with the reason: none, or not known.
+const char *kb_model_weak(const struct kb_model *, int case_index, const char **reason);
+// The first finding that fails the version at this rung; NULL: none.
+const cJSON *kb_model_finding(const struct kb_model_version *, enum kb_rung);
 // The point of a version under the roofs from hardware counters: {flops, bytes, intensity, attained_flops,
 // attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
 // counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.

@@ -69,7 +69,7 @@ struct kb_build *kb_next_to_run(struct kb_session *s)
             continue;
         if (b->stage == KB_STAGE_LADDER && before(s, b, best))
             best = b;
-        if (b->stage == KB_STAGE_DONE && b->finished && b->settled_timing && before(s, b, second))
+        if (b->stage == KB_STAGE_DONE && kb_build_passed(b) && b->settled_timing && before(s, b, second))
             second = b;
     }
     return best ? best : second;
@@ -86,7 +86,8 @@ bool kb_all_done(const struct kb_session *s)
         const struct kb_slot *slot = &s->slots[i];
         if (!slot->source || slot->source->missing || !kb_is_wanted(s, slot))
             continue;
-        if (!slot->current || !slot->current->finished || (slot->current->settled_timing && !kb_no_device(s)))
+        const struct kb_build *b = slot->current;
+        if (!b || !b->finished || (b->settled_timing && kb_build_passed(b) && !kb_no_device(s)))
             return false;
     }
     return true;

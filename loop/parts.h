@@ -73,7 +73,8 @@ struct kb_build {
     char *git;
     int worker_generation, prepared_generation; // of the run worker that has it loaded, and of its inputs; 0: none
     int64_t saved_us, started_us, verdict_us, rung_us, lookup_us;
-    cJSON *results; // the events that belong to it, for the record
+    int64_t late_us[KB_RUNGS]; // when it began to run; late rungs only, which run side by side
+    cJSON *results;            // the events that belong to it, for the record
 };
 
 struct kb_slot { // a variant of the bench
@@ -164,6 +165,20 @@ struct kb_profile_worker { // started when it is first needed; works only while 
     int64_t job, rung_us;
     struct kb_build *build;
     char *loaded; // key of the version that it was given last
+    int failures;
+};
+enum kb_races_request { KB_RACES_NONE, KB_RACES_PREPARE, KB_RACES_CHECK, KB_RACES_WATCH };
+struct kb_races_worker { // a run worker on the CPU device, started when it is first needed
+    struct kb_peer *peer;
+    bool ready, cancelled;
+    char *absent; // why there is none, NULL: there may be one
+    char *prepare_error;
+    int prepared;
+    enum kb_races_request request;
+    int64_t job;
+    struct kb_build *build;
+    char *loaded; // key of the version that it was given last
+    int watched;  // cases that came out clean so far
     int failures;
 };
 enum kb_disasm_job {
@@ -262,6 +277,7 @@ struct kb_session {
     struct kb_export export;
     cJSON *permission; // the last `permission` event while it is asked for; NULL: nothing is
     struct kb_profile_worker profile;
+    struct kb_races_worker races;
     struct kb_disasm_worker disasm;
     struct kb_reading *readings; // in flight, oldest first
     struct kb_text_kept texts[KB_TEXTS_KEPT];
@@ -345,6 +361,7 @@ void kb_build_cancel(struct kb_session *, struct kb_build *);                   
 bool kb_build_in_flight(const struct kb_build *);
 bool kb_build_failed(const struct kb_build *);
 bool kb_build_passed(const struct kb_build *);
+void kb_build_disproved(struct kb_session *, struct kb_build *); // a late rung failed: its verdict is taken back
 void kb_blobs_free(struct kb_blobs *);
 
 // order.c: who is next
@@ -380,14 +397,15 @@ void kb_load_failed(struct kb_session *, struct kb_build *, const char *reason);
 void kb_goal_check(struct kb_session *, struct kb_build *);
 int kb_against(struct kb_session *, struct kb_build *, struct kb_build *out[2]); // builds to be timed beside it
 void kb_pin(struct kb_session *, const char *arg);
-void kb_pin_update(struct kb_session *); // a wanted baseline became available
+void kb_pin_update(struct kb_session *);                        // a wanted baseline became available
+void kb_pin_lost(struct kb_session *, const struct kb_build *); // it is no baseline any more
 
 // late.c: the rungs behind the verdict
 void kb_late_begin(struct kb_session *, struct kb_build *); // its verdict is known
 void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, const char *reason);
 void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
 bool kb_late_due(const struct kb_build *, enum kb_rung);
-bool kb_late_owed(const struct kb_build *); // some of them are still to come
+bool kb_late_owed(const struct kb_build *); // some of those that say why are still to come (not `races`)
 bool kb_late_done(struct kb_session *);     // once: nothing is left, or the time for it is over
 int kb_late_wait_ms(const struct kb_session *);
 void kb_late_retry(struct kb_session *);
@@ -416,6 +434,13 @@ cJSON *kb_prepare_fields(struct kb_session *, cJSON *head, int sets, bool refere
 void kb_check_fields(cJSON *head, struct kb_build *, struct kb_text *blob);
 bool kb_take_gpu(struct kb_session *); // the lock between instances
 bool kb_may_profile(const struct kb_session *);
+
+// races.c: the races lane
+void kb_races_begin(struct kb_session *, struct kb_build *); // its verdict is known
+void kb_races_step(struct kb_session *);
+int kb_races_wait_ms(const struct kb_session *);
+void kb_races_restart(struct kb_session *, const char *why);
+void kb_races_free(struct kb_session *);
 
 // disasm.c: listings by nvdisasm, comparisons
 void kb_disasm_step(struct kb_session *);

@@ -176,6 +176,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
         p->hold_refused = status != KB_STATUS_PASS; // the next `sections` says why, and may find it free again
     else if (kind == KB_PROFILE_SECTIONS)
         p->hold_refused = false;
+    if (status == KB_STATUS_PASS)
+        p->failures = 0;
     if (status == KB_STATUS_PASS && kind >= KB_PROFILE_SECTIONS)
         p->retry = false;
     kb_build_unref(b);
@@ -207,7 +209,6 @@ static void hello(struct kb_session *s, const cJSON *head)
         return;
     }
     p->ready = true;
-    p->failures = 0;
     kb_emit_worker(s, KB_WORKER_PROFILE, "ready", p->peer, NULL);
 }
 
@@ -319,7 +320,6 @@ static void send_measure(struct kb_session *s, struct kb_build *b, enum kb_profi
 {
     enum kb_rung rung = rung_of(kind);
     if (kind != KB_PROFILE_REST) {
-        b->rung_us = kb_now_us();
         kb_build_rung(s, b, rung, KB_STATUS_RUNNING, NAN, NULL);
     }
     cJSON *head = request(s, kind, kb_rungs[rung].name, b, kb_rungs[rung].deadline_ms);

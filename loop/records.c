@@ -204,38 +204,64 @@ void kb_records_create(struct kb_session *s, const char *path, const char *text,
 
 // errors.txt
 
+struct messages {
+    struct kb_history_message *items;
+    char **owned;
+    int count, capacity, owned_count, owned_capacity;
+};
+
+static char *keep(struct messages *m, char *text)
+{
+    KB_GROW(m->owned, m->owned_count, m->owned_capacity);
+    return m->owned[m->owned_count++] = text;
+}
+
+static void add_message(const struct kb_session *s, struct messages *m, const cJSON *item, const char *severity,
+                        const char *text)
+{
+    const char *file = kb_json_text(item, "file", "");
+    if (!*file)
+        return;
+    KB_GROW(m->items, m->count, m->capacity);
+    m->items[m->count++] =
+        (struct kb_history_message){keep(m, kb_path_join(s->bench_dir, file)), (int)kb_json_int(item, "line", 0),
+                                    (int)kb_json_int(item, "column", 0), severity, text};
+}
+
+// Where the compiler found fault, and where the CPU device did.
+static void add_messages(const struct kb_session *s, struct messages *m, const struct kb_build *b)
+{
+    const cJSON *item, *event;
+    cJSON_ArrayForEach(item, b->errors)
+        add_message(s, m, item, kb_json_text(item, "severity", "error"), kb_json_text(item, "text", ""));
+    cJSON_ArrayForEach(event, b->results)
+    {
+        if (strcmp(kb_json_text(event, "type", ""), "findings"))
+            continue;
+        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
+            add_message(s, m, item, kb_json_bool(item, "fails", true) ? "error" : "warning",
+                        keep(m, kb_format("%s: %s", kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""))));
+    }
+}
+
 void kb_records_errors(struct kb_session *s)
 {
-    struct kb_history_message *messages = NULL;
-    char **files = NULL;
-    int count = 0, capacity = 0, file_capacity = 0, file_count = 0;
+    struct messages m = {0};
     if (!has_history(s))
         return;
-    for (int i = 0; i < s->slot_count; i++) {
-        const cJSON *error, *list = s->slots[i].current ? s->slots[i].current->errors : NULL;
-        cJSON_ArrayForEach(error, list)
-        {
-            const char *file = kb_json_text(error, "file", "");
-            if (!*file)
-                continue;
-            KB_GROW(files, file_count, file_capacity);
-            files[file_count++] = kb_path_join(s->bench_dir, file);
-            KB_GROW(messages, count, capacity);
-            messages[count++] = (struct kb_history_message){
-                files[file_count - 1], (int)kb_json_int(error, "line", 0), (int)kb_json_int(error, "column", 0),
-                kb_json_text(error, "severity", "error"), kb_json_text(error, "text", "")};
-        }
-    }
-    char *text = kb_history_errors_text(messages, count);
+    for (int i = 0; i < s->slot_count; i++)
+        if (s->slots[i].current)
+            add_messages(s, &m, s->slots[i].current);
+    char *text = kb_history_errors_text(m.items, m.count);
     if (!s->errors_text || strcmp(s->errors_text, text)) {
         ask(s, kb_io_errors(s->io, text), NULL);
         free(s->errors_text);
         s->errors_text = kb_strdup(text);
     }
-    for (int i = 0; i < file_count; i++)
-        free(files[i]);
-    free(files);
-    free(messages);
+    for (int i = 0; i < m.owned_count; i++)
+        free(m.owned[i]);
+    free(m.owned);
+    free(m.items);
     free(text);
 }
 
@@ -326,10 +352,16 @@ static void watch_the_disk(struct kb_session *s)
 {
     char where[512] = "";
     bool stuck = kb_io_busy_ms(s->io, where, sizeof where) >= STUCK_MS;
-    if (stuck && !s->disk_stuck)
+    if (stuck == s->disk_stuck)
+        return;
+    cJSON *event = kb_event("disk");
+    kb_json_set_text(event, "state", stuck ? "stuck" : "answers");
+    kb_json_set_text(event, "path", stuck ? where : NULL);
+    kb_emit(s, event);
+    if (stuck)
         kb_status_line(s, "warning", "nothing is lost yet: it goes on when the disk answers", "a disk hangs: %s",
                        where);
-    else if (!stuck && s->disk_stuck)
+    else
         kb_status_line(s, "info", NULL, "the disk answers again");
     s->disk_stuck = stuck;
 }

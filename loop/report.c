@@ -205,6 +205,26 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
     }
 }
 
+static void add_findings(const struct kb_model_version *v, int rung, struct kb_text *out)
+{
+    const cJSON *item;
+    int shown = 0, more = 0;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        if (kb_rung_parse(kb_json_text(item, "rung", "")) != rung)
+            continue;
+        if (shown == FIRST_ERRORS) {
+            more++;
+            continue;
+        }
+        shown++;
+        kb_text_addf(out, "    %s:%d: %s: %s\n", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
+                     kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""));
+    }
+    if (more || v->findings_left_out > 0)
+        kb_text_addf(out, "    ... and %.0f more\n", more + v->findings_left_out);
+}
+
 static void add_failures(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++) {
@@ -219,8 +239,9 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
                          v->rungs[r].reason ? v->rungs[r].reason : "no reason was given");
             if (r <= KB_RUNG_COMPILE)
                 add_errors(v, out);
-            else
+            else if (r < KB_RUNG_LATE)
                 add_bad_cases(m, v, out);
+            add_findings(v, r, out);
         }
         const cJSON *roofline =
             v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;

@@ -326,6 +326,23 @@ static void rung_frame(struct kb_session *s, const cJSON *head)
                   kb_json_text(head, "reason", NULL));
 }
 
+// Which cases would let pass what computes nothing: a fact of the bench, so it belongs to no version.
+static void weak_event(struct kb_session *s, const cJSON *head)
+{
+    static const char *const keys[] = {"case", "label", "weak", "weak_reason"};
+    cJSON *event = kb_event("weak"), *list = cJSON_AddArrayToObject(event, "cases");
+    const cJSON *from;
+    cJSON_ArrayForEach(from, kb_json_get(head, "cases"))
+    {
+        cJSON *item = cJSON_CreateObject();
+        for (size_t i = 0; i < KB_COUNT(keys); i++)
+            if (kb_json_get(from, keys[i]))
+                kb_json_set(item, keys[i], cJSON_Duplicate(kb_json_get(from, keys[i]), true));
+        cJSON_AddItemToArray(list, item);
+    }
+    kb_emit(s, event);
+}
+
 static void take_frame(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_run_worker *r = &s->run;
@@ -350,6 +367,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         rung_frame(s, frame->head);
     } else if (!strcmp(type, "trace")) {
         kb_tracing_frame(s, frame);
+    } else if (!strcmp(type, "prepared")) {
+        weak_event(s, frame->head);
     } else if (!strcmp(type, "roofs")) {
         cJSON *event = cJSON_Duplicate(frame->head, true);
         kb_strip_frame(event);

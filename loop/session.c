@@ -265,6 +265,7 @@ void kb_session_free(struct kb_session *s)
     kb_compile_free(s);
     kb_run_free(s);
     kb_profile_free(s);
+    kb_races_free(s);
     kb_disasm_free(s);
     for (int i = 0; i < s->dying_count; i++)
         kb_peer_free(s->dying[i].peer);
@@ -296,13 +297,14 @@ int kb_session_fds(struct kb_session *s, struct pollfd *fds, int capacity)
     int io = kb_records_fd(s);
     if (io >= 0 && n < capacity)
         fds[n++] = (struct pollfd){io, POLLIN, 0};
-    struct kb_peer *peers[KB_COMPILE_WORKERS + 4];
+    struct kb_peer *peers[KB_COMPILE_WORKERS + 5];
     int count = 0;
     for (int i = 0; i < KB_COMPILE_WORKERS; i++)
         peers[count++] = s->compilers[i].peer;
     peers[count++] = s->run.peer;
     peers[count++] = s->run.spare;
     peers[count++] = s->profile.peer;
+    peers[count++] = s->races.peer;
     peers[count++] = s->disasm.peer;
     for (int i = 0; i < count; i++)
         if (peers[i])
@@ -320,6 +322,7 @@ int kb_session_wait_ms(const struct kb_session *s)
         return 0;
     int wait = kb_sooner(kb_compile_wait_ms(s), kb_run_wait_ms(s));
     wait = kb_sooner(kb_sooner(wait, kb_profile_wait_ms(s)), kb_sooner(kb_disasm_wait_ms(s), kb_late_wait_ms(s)));
+    wait = kb_sooner(wait, kb_races_wait_ms(s));
     for (int i = 0; i < s->dying_count; i++)
         wait = kb_sooner(wait, kb_peer_wait_ms(s->dying[i].peer));
     return kb_sooner(wait, kb_records_wait_ms(s));
@@ -351,6 +354,7 @@ void kb_session_step(struct kb_session *s)
     kb_compile_step(s);
     kb_run_step(s);
     kb_profile_step(s);
+    kb_races_step(s);
     kb_disasm_step(s);
     kb_advise(s);
     kb_pin_update(s);
@@ -412,13 +416,14 @@ static void rerun(struct kb_session *s, const char *name)
 static void retry(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    char **texts[] = {&p->absent, &p->refused[0], &p->refused[1], &p->prepare_error, &s->disasm.absent};
+    char **texts[] = {&p->absent,       &p->refused[0],    &p->refused[1],         &p->prepare_error,
+                      &s->races.absent, &s->disasm.absent, &s->races.prepare_error};
     for (size_t i = 0; i < KB_COUNT(texts); i++) {
         free(*texts[i]);
         *texts[i] = NULL;
     }
     p->retry = true;
-    p->failures = s->disasm.failures = 0;
+    p->failures = s->races.failures = s->disasm.failures = 0;
     kb_late_retry(s);
 }
 
@@ -468,6 +473,7 @@ void kb_session_command(struct kb_session *s, enum kb_command command, const cha
         kb_compile_restart(s, "restarted by hand");
         kb_run_restart(s, "restarted by hand");
         kb_profile_restart(s, "restarted by hand");
+        kb_races_restart(s, "restarted by hand");
         kb_disasm_restart(s, "restarted by hand");
         break;
     case KB_COMMAND_RETRY:

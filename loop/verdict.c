@@ -40,9 +40,21 @@ static const char *baseline_key(const cJSON *head)
     return kb_json_text(baseline, "version", kb_json_text(head, "against", NULL));
 }
 
+static void name_findings(const struct kb_session *s, const struct kb_build *b, cJSON *event)
+{
+    cJSON *item;
+    cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
+    {
+        const char *file = kb_json_text(item, "file", "");
+        char *name = kb_name_for_people(s, b, file + (*file == '/'));
+        kb_json_set_text(item, "file", name);
+        free(name);
+    }
+}
+
 void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_frame *frame)
 {
-    static const char *const known[] = {"case", "timing", "versus", "resources", "facts"};
+    static const char *const known[] = {"case", "timing", "versus", "resources", "facts", "findings"};
     const char *type = kb_frame_type(frame);
     bool wanted = false;
     for (size_t i = 0; i < KB_COUNT(known); i++)
@@ -64,6 +76,7 @@ void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_
         kb_json_set(event, "baseline", item);
         cJSON_DeleteItemFromObjectCaseSensitive(event, "against");
     }
+    name_findings(s, of, event);
     name_version(of, event);
     if (of == b)
         kb_emit_build(s, b, event);
@@ -215,6 +228,20 @@ void kb_pin(struct kb_session *s, const char *arg)
     free(name);
 }
 
+void kb_pin_lost(struct kb_session *s, const struct kb_build *b)
+{
+    if (s->pin != b)
+        return;
+    kb_status_line(s, "warning", "pin another one, or mend it: the next good version takes its place",
+                   "the baseline %s v%d failed at races: it is no baseline any more", b->name, b->version);
+    pin_build(s, NULL); // pin_variant stays
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *c = s->slots[i].current;
+        if (c && c->finished && kb_build_passed(c) && c->rungs[KB_RUNG_TIME] == KB_STATUS_PASS)
+            c->settled_timing = true;
+    }
+}
+
 void kb_pin_update(struct kb_session *s)
 {
     if (s->pin || s->pin_variant < 0 || s->pin_variant >= s->slot_count)
@@ -267,7 +294,7 @@ void kb_goal_check(struct kb_session *s, struct kb_build *b)
 {
     enum kb_goal_kind kind = s->bench->goal.kind;
     const struct kb_model_version *v = kb_model_version(&s->model, b->variant, b->version);
-    if (kind == KB_GOAL_NONE || !v || b->rungs[KB_RUNG_TIME] != KB_STATUS_PASS)
+    if (kind == KB_GOAL_NONE || !v || kb_build_failed(b) || b->rungs[KB_RUNG_TIME] != KB_STATUS_PASS)
         return;
     if (kind == KB_GOAL_VERSUS && !strcmp(s->bench->goal.versus, b->name))
         return;

@@ -57,14 +57,6 @@ static void ask_permission(struct kb_app *a)
     a->overlay_top = 0;
 }
 
-static void note_disk(struct kb_app *a, const char *status)
-{
-    if (kb_starts(status, "a disk hangs"))
-        a->disk_stuck = true;
-    else if (kb_starts(status, "the disk answers"))
-        a->disk_stuck = false;
-}
-
 void kb_app_follow(struct kb_app *a)
 {
     const struct kb_model *m = a->model;
@@ -91,7 +83,6 @@ void kb_app_follow(struct kb_app *a)
         free(a->status);
         a->status = kb_strdup(m->status_text);
         a->status_ms = m->now_ms;
-        note_disk(a, a->status);
     }
 }
 

@@ -74,7 +74,6 @@ struct kb_app {
     struct kb_sass_view_state sass;
     struct kb_timeline timeline;
     int code_width;          // of the machine code pane, when it was drawn
-    bool disk_stuck;         // said by the session, and not taken back
     char note[160];          // about the terminal; shown until a key comes
     const char *replay_text; // state of the replay for the footer; NULL: live
     int model_focus;         // last focus seen in the model

@@ -85,7 +85,7 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
         add_segment(s, 0, KB_STYLE_BAR_WARN, kb_strdup("PAUSED"));
     if (m->bench_error)
         add_segment(s, 1, KB_STYLE_BAR_WARN, kb_format("bench.json: %s", m->bench_error));
-    if (a->disk_stuck)
+    if (m->disk_stuck)
         add_segment(s, 1, KB_STYLE_BAR_WARN, kb_strdup("DISK HANGS"));
     if (others > 0)
         add_segment(s, 2, KB_STYLE_BAR_WARN, kb_format("%.0f other%s on the GPU", others, others > 1 ? "s" : ""));

@@ -31,7 +31,7 @@ static const char help[] =
     "  --seed N                     of the inputs; without it, from the clock\n"
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
-    "  --no-profile                 stop at the verdict: no sections, counters or machine code\n"
+    "  --no-profile                 stop at the verdict: no races, sections, counters, code\n"
     "  --export FILE.svg            the roofline as a picture, after all variants ran once, or of --replay's end\n"
     "  --case N|LABEL               of export: which failing case; without it, the first\n"
     "  --color auto|always|never, --ascii, --theme NAME\n"

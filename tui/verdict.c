@@ -19,6 +19,9 @@ static const struct {
     [KB_OUTCOME_CRASHED] = {"CRASHED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_HUNG] = {"HUNG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_WRONG] = {"WRONG", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_RACE] = {"RACE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_UNINITIALISED] = {"UNINITIALISED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_DIVERGENT] = {"DIVERGENT", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_BUILT] = {"BUILT", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
@@ -82,6 +85,17 @@ static bool says_hung(const char *reason)
     return false;
 }
 
+// What was found says more than what came out of it; KB_OUTCOMES: nothing was found at this rung.
+static enum kb_outcome found(const struct kb_model_version *v, int rung)
+{
+    const cJSON *finding = rung >= 0 ? kb_model_finding(v, (enum kb_rung)rung) : NULL;
+    const struct kb_finding_kind *kind = finding ? kb_finding_kind(kb_json_text(finding, "kind", "")) : NULL;
+    for (int i = 0; kind && i < KB_OUTCOMES; i++)
+        if (!strcmp(outcomes[i].word, kind->word))
+            return (enum kb_outcome)i;
+    return KB_OUTCOMES;
+}
+
 static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_version *v)
 {
     int rung = kb_failed_rung(v);
@@ -89,13 +103,17 @@ static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_v
         return KB_OUTCOME_COMPILE_ERROR;
     if (rung == KB_RUNG_CHECK)
         return KB_OUTCOME_REFUSED;
+    enum kb_outcome of_finding = found(v, rung);
+    if (of_finding != KB_OUTCOMES)
+        return of_finding;
     if (rung >= 0 && says_hung(v->rungs[rung].reason))
         return KB_OUTCOME_HUNG;
     if (kb_first_bad_case(m, v) >= 0)
         return KB_OUTCOME_WRONG;
     if (v->impossible)
         return KB_OUTCOME_IMPOSSIBLE;
-    return rung == KB_RUNG_RUN || rung == KB_RUNG_VERIFY ? KB_OUTCOME_CRASHED : KB_OUTCOME_FAILED;
+    return rung == KB_RUNG_RUN || rung == KB_RUNG_VERIFY || rung == KB_RUNG_RACES ? KB_OUTCOME_CRASHED
+                                                                                  : KB_OUTCOME_FAILED;
 }
 
 static enum kb_outcome compared(const cJSON *versus)

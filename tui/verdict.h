@@ -13,6 +13,9 @@ enum kb_outcome {
     KB_OUTCOME_CRASHED, // run ended without a comparison: an illegal address, a lost worker
     KB_OUTCOME_HUNG,    // a deadline passed
     KB_OUTCOME_WRONG,
+    KB_OUTCOME_RACE, // found by the CPU device, whatever came out
+    KB_OUTCOME_UNINITIALISED,
+    KB_OUTCOME_DIVERGENT,
     KB_OUTCOME_FAILED, // any other rung
     KB_OUTCOME_IMPOSSIBLE,
     KB_OUTCOME_BUILT,      // compiled; there is no device to run it

@@ -302,11 +302,27 @@ static void add_running(struct kb_line *l, const struct kb_subject *s)
             kb_spanf(l, KB_STYLE_TEXT, "   %s: %s", kb_rungs[i].name, kb_rungs[i].about);
 }
 
+static void add_finding(struct kb_line *l, const struct kb_subject *s, enum kb_rung rung)
+{
+    const cJSON *first = kb_model_finding(s->version, rung), *item;
+    int more = -1;
+    cJSON_ArrayForEach(item, s->version->findings) more += kb_json_bool(item, "fails", true);
+    const char *label = kb_json_text(first, "label", "");
+    kb_spanf(l, KB_STYLE_STRONG, "   %s:%d ", kb_json_text(first, "file", "?"), (int)kb_json_int(first, "line", 0));
+    kb_span(l, KB_STYLE_TEXT, kb_json_text(first, "text", ""));
+    if (more > 0)
+        kb_spanf(l, KB_STYLE_DIM, "  +%d more", more);
+    if (*label)
+        kb_spanf(l, KB_STYLE_DIM, "   case %s", label);
+}
+
 static void add_bad(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
 {
     int rung = kb_failed_rung(s->version);
     if (o == KB_OUTCOME_COMPILE_ERROR)
         add_compile_error(l, s);
+    else if (rung >= 0 && kb_model_finding(s->version, (enum kb_rung)rung))
+        add_finding(l, s, (enum kb_rung)rung);
     else if (o == KB_OUTCOME_WRONG)
         add_wrong(l, s);
     else if (o == KB_OUTCOME_IMPOSSIBLE)

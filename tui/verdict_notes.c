@@ -1,7 +1,6 @@
 #include "tui/verdict_notes.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "tui/format.h"
 
 #include <math.h>
@@ -116,17 +115,14 @@ static const char *case_remark(const struct kb_model *m, const struct kb_model_v
     return NULL;
 }
 
-const char *kb_weak_note(const struct kb_model *m, const struct kb_model_version *v)
+const char *kb_weak_note(const struct kb_model *m, const char **label)
 {
-    const char *found = case_remark(m, v, "too weak");
-    int64_t since = kb_json_int(m->session, "t_ms", 0); // of the contract that holds now
-    for (int i = m->log_count - 1; v && !found && i >= 0; i--) {
-        const struct kb_log_line *line = kb_model_log(m, i);
-        if (line->t_ms < since)
-            break;
-        found = kb_starts(line->text, "weak: case ") ? line->text + strlen("weak: ") : NULL;
+    const char *unused, *weak = NULL;
+    for (int i = 0; !weak && i < m->case_count; i++) {
+        weak = kb_model_weak(m, i, &unused);
+        *label = case_name(m, i);
     }
-    return found;
+    return weak;
 }
 
 const char *kb_differing_note(const struct kb_model *m, const struct kb_model_version *v)
@@ -166,6 +162,7 @@ void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", others);
     if (kb_differing_note(s->model, s->version))
         kb_span(l, KB_STYLE_WARN, "   runs differ bitwise");
-    if (kb_weak_note(s->model, s->version))
+    const char *label;
+    if (kb_weak_note(s->model, &label))
         kb_span(l, KB_STYLE_WARN, "   weak bench: see errors");
 }

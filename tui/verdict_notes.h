@@ -13,7 +13,7 @@ void kb_note_doubts(struct kb_line *, const struct kb_subject *);
 // "2 runs differ bitwise (64 elements)": why a version is not reproducible; NULL if nothing says so. Valid as long as
 // the model is.
 const char *kb_differing_note(const struct kb_model *, const struct kb_model_version *);
-// The remark on a bench that outputs pass which compute nothing; NULL if there is none.
-const char *kb_weak_note(const struct kb_model *, const struct kb_model_version *);
+// The first case whose bench lets outputs pass that compute nothing, and which; *label: of that case. NULL: none known.
+const char *kb_weak_note(const struct kb_model *, const char **label);
 
 #endif

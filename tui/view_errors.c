@@ -79,17 +79,46 @@ static void add_failed_rung(const struct kb_model_version *v, int width, struct 
     if (rung < 0 || rung == KB_RUNG_COMPILE || !v->rungs[rung].reason)
         return;
     struct kb_line line = {.ascii = out->ascii};
+    const cJSON *finding = kb_model_finding(v, (enum kb_rung)rung);
     kb_spanf(&line, KB_STYLE_BAD, "%s failed: ", kb_rungs[rung].name);
-    kb_span(&line, KB_STYLE_TEXT, v->rungs[rung].reason);
+    if (finding) // its words follow with the others, each at its source line
+        kb_spanf(&line, KB_STYLE_TEXT, "kernel %s, case %s", kb_json_text(finding, "kernel", "?"),
+                 kb_json_text(finding, "label", "?"));
+    else
+        kb_span(&line, KB_STYLE_TEXT, v->rungs[rung].reason);
     kb_lines_wrap(out, &line, width, 4, 0);
     kb_line_free(&line);
     kb_lines_add(out);
 }
 
+// What the CPU device saw, each at its source line.
+static void add_findings(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        struct kb_line line = {.ascii = a->ascii};
+        bool fails = kb_json_bool(item, "fails", true);
+        kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0));
+        kb_spanf(&line, fails ? KB_STYLE_BAD : KB_STYLE_WARN, "%s: ", kb_json_text(item, "kind", "?"));
+        kb_span(&line, KB_STYLE_TEXT, kb_json_text(item, "text", ""));
+        double count = kb_json_number(item, "count", 1);
+        if (count > 1)
+            kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(count).s);
+        kb_lines_wrap(out, &line, width, 4, 0);
+        kb_line_free(&line);
+        add_source(a, item, width, out);
+    }
+    if (v->findings_left_out > 0)
+        kb_spanf(kb_lines_add(out), KB_STYLE_DIM, "and %s more", kb_show_count(v->findings_left_out).s);
+    if (v->findings)
+        kb_lines_add(out);
+}
+
 // A state of its own beside right and wrong, and a bench that proves little.
 static void add_doubts(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    const char *differing = kb_differing_note(a->model, v), *weak = kb_weak_note(a->model, v);
+    const char *differing = kb_differing_note(a->model, v), *label, *weak = kb_weak_note(a->model, &label);
     if (differing) {
         struct kb_line line = {.ascii = out->ascii};
         kb_span(&line, KB_STYLE_WARN, "not reproducible: ");
@@ -100,7 +129,7 @@ static void add_doubts(const struct kb_app *a, const struct kb_model_version *v,
     if (weak) {
         struct kb_line line = {.ascii = out->ascii};
         kb_span(&line, KB_STYLE_WARN, "weak bench: ");
-        kb_span(&line, KB_STYLE_TEXT, weak);
+        kb_spanf(&line, KB_STYLE_TEXT, "case %s: %s", label, weak);
         kb_lines_wrap(out, &line, width, 4, 0);
         kb_line_free(&line);
     }
@@ -239,7 +268,8 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
         if (fail)
             add_map(output, width, out);
     }
-    kb_facts_reports(a, c->facts, width, out);
+    if (!v->findings) // older recordings have no others
+        kb_facts_reports(a, c->facts, width, out);
     const char *reason = kb_json_text(event, "reason", NULL);
     if (reason)
         kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);
@@ -292,6 +322,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     }
     add_compiler(a, v, width, out);
     add_failed_rung(v, width, out);
+    add_findings(a, v, width, out);
     add_doubts(a, v, width, out);
     if (!any_case(a, v)) {
         if (!out->count)

@@ -13,6 +13,7 @@ void kb_trial_free(struct kb_trial *t)
 {
     free(t->outputs);
     cJSON_Delete(t->facts);
+    cJSON_Delete(t->findings);
     *t = (struct kb_trial){0};
 }
 
@@ -53,16 +54,48 @@ static void fail_output(const struct kb_data *d, struct kb_trial *t, struct kb_t
     o->pass = false;
 }
 
-// What a device saw that is wrong whatever the output is: a GPU of another kind or a busier one may hang there.
-static void check_reports(const char *kernel, const cJSON *facts, struct kb_trial *t)
+static bool is_known(const cJSON *findings, const char *kernel, const cJSON *report)
+{
+    static const char *const same[] = {"kind", "file", "line"};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, findings)
+    {
+        bool known = !strcmp(kb_json_text(item, "kernel", ""), kernel);
+        for (size_t i = 0; i < KB_COUNT(same); i++)
+            known = known && cJSON_Compare(kb_json_get(item, same[i]), kb_json_get(report, same[i]), true);
+        if (known)
+            return true;
+    }
+    return false;
+}
+
+// In PTX a file of the bench is "/" and its name.
+static const char *name_of(const cJSON *report)
+{
+    const char *file = kb_json_text(report, "file", "");
+    return file + (*file == '/');
+}
+
+// What a device saw that is wrong whatever the output is: a GPU of another kind or a busier one may hang there, or read
+// another value.
+static void check_reports(const char *kernel, const cJSON *facts, bool faulted, struct kb_trial *t)
 {
     const cJSON *report;
     cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
     {
-        if (!strcmp(kb_json_text(report, "kind", ""), "divergent_barrier"))
-            fail_trial(t, "kernel %.80s: %.200s, at %.80s:%d", kernel, kb_json_text(report, "text", ""),
-                       kb_json_text(report, "file", ""), (int)kb_json_int(report, "line", 0));
+        const struct kb_finding_kind *kind = kb_finding_kind(kb_json_text(report, "kind", ""));
+        if (kind && kind->fails && !faulted) // a fault says more
+            fail_trial(t, "kernel %.80s: %.280s, at %.80s:%d", kernel, kb_json_text(report, "text", ""),
+                       name_of(report), (int)kb_json_int(report, "line", 0));
+        if (is_known(t->findings, kernel, report))
+            continue;
+        cJSON *item = cJSON_Duplicate(report, true);
+        kb_json_set_text(item, "kernel", kernel);
+        kb_json_set_bool(item, "fails", !kind || kind->fails);
+        t->findings = t->findings ? t->findings : cJSON_CreateArray();
+        cJSON_AddItemToArray(t->findings, item);
     }
+    t->findings_cut += kb_json_number(facts, "reports_cut", 0);
 }
 
 // Launch by launch where the device counts what each one does.
@@ -77,8 +110,7 @@ static int launch(struct kb_data *d, const struct kb_program *p, const struct kb
     for (int i = 0; !failed && i < plan->launch_count; i++) {
         failed = kb_plan_launch_one(p, plan, v, d->bench, addresses, i, e) || d->device->ops->sync(d->device, e);
         cJSON *facts = d->device->ops->facts(d->device);
-        if (!failed)
-            check_reports(v->launches[i].kernel, facts, t);
+        check_reports(v->launches[i].kernel, facts, failed, t);
         if (facts)
             cJSON_AddItemToArray(t->facts, facts);
     }
@@ -335,6 +367,21 @@ static void add_remark(struct kb_trial *t, const char *format, ...)
     va_end(list);
 }
 
+// What the device saw and is no fault by itself.
+static void remark_findings(struct kb_trial *t)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, t->findings)
+    {
+        if (!t->pass || kb_json_bool(item, "fails", true))
+            continue;
+        t->notable = true;
+        add_remark(t, "kernel %.80s: %.200s, at %.80s:%d", kb_json_text(item, "kernel", ""),
+                   kb_json_text(item, "text", ""), name_of(item), (int)kb_json_int(item, "line", 0));
+        return;
+    }
+}
+
 static void remark(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, struct kb_trial *t)
 {
     uint64_t most = 0;
@@ -352,6 +399,7 @@ static void remark(const struct kb_data *d, const struct kb_case_data *c, const 
         t->notable = true;
         add_remark(t, "%s", c->weak);
     }
+    remark_findings(t);
 }
 
 int kb_trial_run(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const struct kb_program *p,
@@ -362,12 +410,17 @@ int kb_trial_run(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, co
     begin(d, depth, t);
     // The last output of one trial is the first of the next one on new inputs, with other content; on inputs that were
     // only touched it is the other one, which still holds the old result.
+    int runs = depth == KB_TRIAL_WATCH ? 1 : 2;
     int first = (int)((s->base ? s->base : s->number) & 1) ^ (t->stale && !s->base);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < runs; k++) {
         if (run_once(d, c, s, k ^ first, p, plan, v, t, e))
             return -1;
         if (t->device_failed)
             return 0;
+    }
+    if (depth == KB_TRIAL_WATCH) {
+        remark_findings(t);
+        return 0;
     }
     if (check_surroundings(d, c, s, both, 2, t, e) || inspect_outputs(d, c, t, e) ||
         (s->has_reference && compare_outputs(d, c, s, t, e)))

@@ -1,6 +1,7 @@
 // One case of one version: two runs on poisoned outputs, and everything that can be told from them.
 #ifndef KB_VERIFY_TRIAL_H
 #define KB_VERIFY_TRIAL_H
+#include "bench/rungs.h"
 #include "verify/data.h"
 #include "verify/metrics.h"
 
@@ -23,11 +24,12 @@ struct kb_trial_output { // of one argument that the kernel writes
 };
 // RUN: guards, everything written, inputs kept, no non-finite element where the reference is a number. VERIFY: that,
 // and the size of the error. STALE: as VERIFY, but outputs and scratch are as the calls before left them instead of
-// poisoned, and nothing is said of what was not written: a kernel that leaves an old result shows by its value.
-enum kb_trial_depth { KB_TRIAL_RUN, KB_TRIAL_VERIFY, KB_TRIAL_STALE };
+// poisoned, and nothing is said of what was not written: a kernel that leaves an old result shows by its value. WATCH:
+// one run, judged by what the device itself saw, whatever came out.
+enum kb_trial_depth { KB_TRIAL_RUN, KB_TRIAL_VERIFY, KB_TRIAL_STALE, KB_TRIAL_WATCH };
 
 struct kb_trial {
-    enum kb_trial_depth depth; // RUN or VERIFY
+    enum kb_trial_depth depth; // RUN, VERIFY or WATCH
     bool stale, pass;
     char reason[512];   // of the first thing that is wrong, else a remark or ""
     bool fresh;         // the set was seen by nobody before
@@ -38,6 +40,10 @@ struct kb_trial {
     struct kb_trial_output *outputs;
     int output_count;
     cJSON *facts; // array, one item a launch of the second run, where the device counts; else NULL
+    // What the device saw besides (bench/rungs.h, kb_finding_kind): [{kind, fails, kernel, text, file, line, count}],
+    // each place once; NULL: nothing. findings_cut: reports that found no room, here or in the device.
+    cJSON *findings;
+    double findings_cut;
 };
 
 // Without a reference in the set, what needs none.

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-static const char usage[] =
-    "usage: kbench-worker compile|run|profile|doctor|selftest [--device D] [--like NAME] [--check MODE] [--stdio]\n"
-    "kbench-tui starts this program; `kbench-tui doctor` shows what it finds on this machine\n";
+static const char usage[] = "usage: kbench-worker compile|run|profile|doctor|selftest [--device D] [--like NAME] "
+                            "[--check MODE] [--nice] [--stdio]\n"
+                            "kbench-tui starts this program; `kbench-tui doctor` shows what it finds on this machine\n";
 
 static int bad_usage(const char *what)
 {
@@ -28,6 +28,8 @@ static int parse(int argc, char **argv, struct kb_worker_options *o, const char 
                                                            : NULL;
         if (!strcmp(argv[i], "--stdio")) {
             o->stdio = true;
+        } else if (!strcmp(argv[i], "--nice")) {
+            continue; // run_worker's own
         } else if (value && i + 1 < argc) {
             *value = argv[++i];
         } else {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 double run_ms(const struct run_worker *w)
@@ -109,7 +110,7 @@ static const struct {
 } requests[] = {
     {"prepare", run_prepare}, {"check", run_check}, {"run", run_run},       {"verify", run_verify},
     {"time", run_time},       {"roofs", run_roofs}, {"forget", run_forget}, {"export", run_export},
-    {"idle", run_idle},       {"trace", run_trace},
+    {"idle", run_idle},       {"trace", run_trace}, {"races", run_races},
 };
 
 static void serve(struct run_worker *w, const struct kb_frame *f)
@@ -228,6 +229,8 @@ int kb_run_worker(int argc, char **argv)
                              : !strcmp(argv[i], "--check") ? &check
                                                            : NULL;
         stdio = stdio || !strcmp(argv[i], "--stdio");
+        if (!strcmp(argv[i], "--nice")) // everything else on this machine goes first
+            setpriority(PRIO_PROCESS, 0, 19);
         if (value && i + 1 < argc)
             *value = argv[++i];
     }

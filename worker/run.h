@@ -52,6 +52,7 @@ void run_check(struct run_worker *, const struct kb_frame *);
 void run_run(struct run_worker *, const struct kb_frame *);
 void run_verify(struct run_worker *, const struct kb_frame *);
 void run_time(struct run_worker *, const struct kb_frame *);
+void run_races(struct run_worker *, const struct kb_frame *);
 void run_roofs(struct run_worker *, const struct kb_frame *);
 void run_trace(struct run_worker *, const struct kb_frame *);
 void run_forget(struct run_worker *, const struct kb_frame *);
@@ -65,6 +66,9 @@ void run_drop(struct run_worker *, struct run_version *);
 void run_refuse(struct run_worker *, const struct kb_frame *, const char *rung, const char *reason);
 // `rung`, then `done` with poisoned as the device's fault says; a lost device ends the worker.
 void run_end(struct run_worker *, const struct kb_frame *, const char *rung, const char *status, const char *reason);
+// What the device saw while it ran a case, as a `findings` frame; nothing if there is nothing. inputs: as in kb_trial.
+void run_send_findings(const struct kb_frame *, const char *rung, const char *version, const struct kb_case_data *,
+                       const struct kb_trial *);
 // The session wants this job to end: its cancelling, the end of the input, or quit.
 bool run_cancelled(const struct kb_frame *);
 double run_ms(const struct run_worker *); // since the request came

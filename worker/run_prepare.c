@@ -155,7 +155,7 @@ static int open_data(struct run_worker *w, struct kb_error *e)
     return failed;
 }
 
-static cJSON *case_json(const struct kb_case_data *c)
+static cJSON *case_json(const struct kb_case_data *c, bool has_reference)
 {
     cJSON *o = cJSON_CreateObject();
     kb_json_set_number(o, "case", c->index);
@@ -163,6 +163,10 @@ static cJSON *case_json(const struct kb_case_data *c)
     kb_json_set_text(o, "status", c->usable ? "ready" : "unusable");
     kb_worker_set_clean(o, "reason", c->usable ? NULL : kb_error_line(&c->why), 600);
     kb_json_set_text(o, "weak", c->weak[0] ? c->weak : NULL);
+    if (!c->weak[0])
+        kb_json_set_text(o, "weak_reason",
+                         !has_reference || !c->usable ? "no stand-in was tried: there is no reference to compare with"
+                                                      : "no output that computes nothing passes");
     kb_json_set_number(o, "set_bytes", c->set_bytes);
     kb_json_measured(o, "reference_us", c->reference_us, c->reference_us > 0 ? NULL : "not run");
     return o;
@@ -172,7 +176,7 @@ static void send_prepared(const struct run_worker *w, const struct kb_frame *f)
 {
     cJSON *head = kb_frame_head("prepared", kb_frame_job(f)), *cases = cJSON_CreateArray();
     for (int i = 0; i < w->data.bench->case_count; i++)
-        cJSON_AddItemToArray(cases, case_json(&w->data.cases[i]));
+        cJSON_AddItemToArray(cases, case_json(&w->data.cases[i], w->data.has_reference));
     kb_json_set(head, "cases", cases);
     kb_json_set_number(head, "sets", w->data.want_sets);
     kb_json_set_number(head, "budget_bytes", w->data.budget_bytes);
@@ -205,19 +209,6 @@ static void prepare_stress(struct run_worker *w, const struct kb_frame *f)
         kb_stress_set(&w->data, &w->data.cases[index], (enum kb_stress)kind, &unused, &error);
 }
 
-// A bench that lets an output pass which computes nothing.
-static void log_weak(const struct run_worker *w, const struct kb_frame *f)
-{
-    for (int i = 0; i < w->data.bench->case_count; i++) {
-        const struct kb_case_data *c = &w->data.cases[i];
-        if (!c->usable || !c->weak[0])
-            continue;
-        char *line = kb_format("weak: case %s: %s", c->label, c->weak);
-        kb_worker_log(kb_frame_job(f), "run", line, strlen(line));
-        free(line);
-    }
-}
-
 void run_prepare(struct run_worker *w, const struct kb_frame *f)
 {
     struct kb_error error = {0};
@@ -234,6 +225,11 @@ void run_prepare(struct run_worker *w, const struct kb_frame *f)
     }
     if (!w->data.on_cpu && !w->headline_only)
         kb_timing_prepare(w->device);
+    if (kb_json_bool(f->head, "lazy", false)) { // each case when it is first asked for
+        send_prepared(w, f);
+        run_end(w, f, NULL, "pass", NULL);
+        return;
+    }
     for (int i = 0; i < w->data.bench->case_count; i++) {
         if (run_cancelled(f)) {
             run_end(w, f, NULL, "cancelled", NULL);
@@ -254,7 +250,6 @@ void run_prepare(struct run_worker *w, const struct kb_frame *f)
         run_end(w, f, NULL, "fail", "the reference fails on inputs that verify adds (docs/verify.md)");
         return;
     }
-    log_weak(w, f);
     send_prepared(w, f);
     run_end(w, f, NULL, "pass", NULL);
 }

@@ -160,6 +160,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
     } else {
         send_case(w, f, v->key, c, &(struct calls){.set = s, .count = 1}, &t);
         keep_counts(v, index, t.facts);
+        run_send_findings(f, rung, v->key, c, &t);
         if (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference) // verify follows, where it can
             send_facts(f, v->key, c, &t);
         if (!t.pass)
@@ -181,6 +182,7 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
         return;
     char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
     send_case(w, f, v->key, c, made, t);
+    run_send_findings(f, "verify", v->key, c, t);
     send_facts(f, v->key, c, t);
     note(o, label, true, &o->failed, t->reason);
     free(label);

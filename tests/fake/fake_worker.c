@@ -3,8 +3,9 @@
 //
 //   compile = ok | fail | crash | hang | noise | hold:PATH (until that file exists)
 //   check, run, verify = ok | fail | na | crash | hang | stubborn (ignores SIGTERM) | wait (until cancelled) | poison |
-//                        garbage | half | long | forge | hold:PATH
+//                        garbage | half | long | forge | hold:PATH | fail-hold:PATH
 //   time = microseconds, or one of the words above
+//   races = the same words (fail: a race in line 14 of a.cu, and a warning); its worker calls itself "races"
 //   cubin = no (only PTX comes); sections, counters, sass = ok | na | refuse (na with a remedy) | crash | hang |
 //   wait | hold:PATH
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
@@ -170,6 +171,9 @@ static const char *obey(const char *word, int64_t job)
         exit(0);
     } else if (!strncmp(word, "hold:", 5)) {
         hold(word + 5);
+    } else if (!strncmp(word, "fail-hold:", 10)) {
+        hold(word + 10);
+        return "fail";
     } else if (!strcmp(word, "wait")) {
         struct kb_frame f;
         bool cancelled = false;
@@ -452,6 +456,31 @@ static void keep_program(const struct kb_frame *f)
         programs[program_count++] = (struct program){kb_strdup(key), kb_strdup(f->blob ? f->blob : "")};
 }
 
+static void finding(cJSON *list, const char *kind, bool fails, int line)
+{
+    cJSON *item = cJSON_CreateObject();
+    kb_json_set_text(item, "kind", kind);
+    kb_json_set_bool(item, "fails", fails);
+    kb_json_set_text(item, "kernel", "a");
+    kb_json_set_text(item, "text", "thread 33 reads s[5], which thread 0 wrote at a.cu:11");
+    kb_json_set_text(item, "file", "/a.cu");
+    kb_json_set_number(item, "line", line);
+    kb_json_set_number(item, "count", 3);
+    cJSON_AddItemToArray(list, item);
+}
+
+static void findings(int64_t job, const char *name)
+{
+    cJSON *head = kb_frame_head("findings", job), *list = cJSON_AddArrayToObject(head, "findings");
+    kb_json_set_text(head, "rung", name);
+    kb_json_set_number(head, "case", 0);
+    kb_json_set_text(head, "label", "64");
+    finding(list, "race_in_warp", false, 12);
+    finding(list, "race", true, 14);
+    kb_json_set_number(head, "left_out", 0);
+    send_frame(head, NULL, 0);
+}
+
 static void run_rung(const struct kb_frame *f, const char *name)
 {
     const char *key = kb_json_text(f->head, "version", "");
@@ -461,6 +490,8 @@ static void run_rung(const struct kb_frame *f, const char *name)
         resources(kb_frame_job(f));
     if (status && (!strcmp(name, "run") || !strcmp(name, "verify")))
         case_result(kb_frame_job(f), name, status);
+    if (status && !strcmp(name, "races") && !strcmp(status, "fail"))
+        findings(kb_frame_job(f), name);
     if (status && !strcmp(name, "time") && !strcmp(status, "pass"))
         take_time(f, key);
     else if (status)
@@ -614,6 +645,8 @@ static void hello(void)
 int main(int argc, char **argv)
 {
     role = argc > 1 ? argv[1] : "?";
+    if (!strcmp(role, "run") && argc > 5 && !strcmp(argv[3], "cpu") && !strcmp(argv[5], "full"))
+        role = "races"; // started as: run --device cpu --check full
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     reader = kb_frame_reader_new();
     note("start", "-");

@@ -137,15 +137,19 @@ static void close_collection(struct collection *c)
 }
 
 // The document of one run, over one variant or (NULL) all; owned by the caller.
-static cJSON *run_once(const struct collection *c, const char *seed, const char *variant)
+static cJSON *run_once(const struct collection *c, const char *seed, const char *variant, const char *check)
 {
-    char *argv[12] = {KB_BUILD_DIR "/kbench-tui", "--once", "--json", "--device", "cpu", "--seed", (char *)seed};
+    char *argv[14] = {KB_BUILD_DIR "/kbench-tui", "--once", "--json", "--device", "cpu", "--seed", (char *)seed};
     struct kb_capture ran;
     struct kb_error error = {0};
     int count = 7;
     if (variant) {
         argv[count++] = "--variant";
         argv[count++] = (char *)variant;
+    }
+    if (check) {
+        argv[count++] = "--check";
+        argv[count++] = (char *)check;
     }
     argv[count] = (char *)c->dir;
     if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
@@ -185,7 +189,7 @@ static void try_all(const char *bench, int least_wrong, int least_right)
     struct collection c;
     int wrong = 0, right = 0, surprises = 0;
     open_collection(bench, &c);
-    cJSON *document = run_once(&c, "20261130", NULL);
+    cJSON *document = run_once(&c, "20261130", NULL, NULL);
     for (int i = 0; i < c.count; i++) {
         const struct kernel *k = &c.kernels[i];
         const char *reason = "", *got = outcome(named(kb_json_get(document, "variants"), "name", k->name), &reason);
@@ -210,7 +214,7 @@ static void try_all(const char *bench, int least_wrong, int least_right)
 static void softmax_of_rows(void **state)
 {
     (void)state;
-    try_all("rows", 80, 28);
+    try_all("rows", 82, 28);
 }
 static void in_place(void **state)
 {
@@ -258,7 +262,7 @@ static void ties_of_integers(void **state)
 // Text of the metrics of all cases; owned by the caller.
 static char *metrics_with(const struct collection *c, const char *seed)
 {
-    cJSON *document = run_once(c, seed, "right");
+    cJSON *document = run_once(c, seed, "right", NULL);
     const cJSON *variant = named(kb_json_get(document, "variants"), "name", "right");
     const cJSON *cases = kb_json_get(variant, "cases");
     assert_int_equal(cJSON_GetArraySize(cases), 3);
@@ -282,14 +286,68 @@ static void the_seed_decides_the_metrics(void **state)
     close_collection(&c);
 }
 
+static void keep_only(const struct collection *c, const char *const *names, size_t count)
+{
+    size_t size;
+    char *path = kb_path_join(c->dir, "bench.json"), *text = read_file(path, &size);
+    cJSON *document = cJSON_Parse(text), *variants = cJSON_GetObjectItemCaseSensitive(document, "variants");
+    for (int i = cJSON_GetArraySize(variants) - 1; i >= 0; i--) {
+        const char *name = kb_json_text(cJSON_GetArrayItem(variants, i), "name", "");
+        bool kept = false;
+        for (size_t k = 0; k < count; k++)
+            kept = kept || !strcmp(name, names[k]);
+        if (!kept)
+            cJSON_DeleteItemFromArray(variants, i);
+    }
+    char *out = cJSON_Print(document);
+    assert_int_equal(kb_file_replace(path, out, strlen(out), NULL), 0);
+    free(out);
+    free(text);
+    free(path);
+    cJSON_Delete(document);
+}
+
+// Where everything is watched anyway, the first rung that runs the kernel fails by itself.
+static void a_full_check_fails_its_own_rung(void **state)
+{
+    static const char *const variants[] = {"no_barrier_right_by_order", "uninitialised_but_ignored", "right"},
+                             *const kinds[] = {"race", "uninitialised"};
+    (void)state;
+    struct collection c;
+    const char *reason = "";
+    open_collection("rows", &c);
+    keep_only(&c, variants, KB_COUNT(variants));
+    cJSON *document = run_once(&c, "1", NULL, "full");
+    for (size_t i = 0; i < KB_COUNT(kinds); i++) {
+        const cJSON *variant = named(kb_json_get(document, "variants"), "name", variants[i]);
+        assert_string_equal(outcome(variant, &reason), "run");
+        const cJSON *finding = cJSON_GetArrayItem(kb_json_get(variant, "findings"), 0);
+        char *file = kb_format("%s.cu", variants[i]);
+        assert_string_equal(kb_json_text(finding, "kind", ""), kinds[i]);
+        assert_string_equal(kb_json_text(finding, "rung", ""), "run");
+        assert_string_equal(kb_json_text(finding, "file", ""), file);
+        assert_true(kb_json_int(finding, "line", 0) > 0);
+        free(file);
+    }
+    assert_string_equal(outcome(named(kb_json_get(document, "variants"), "name", "right"), &reason), "pass");
+    cJSON_Delete(document);
+    close_collection(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_of_rows),        cmocka_unit_test(in_place),
-        cmocka_unit_test(through_scratch),        cmocka_unit_test(integers),
-        cmocka_unit_test(reduced_precision),      cmocka_unit_test(as_numpy_bit_for_bit),
-        cmocka_unit_test(norms_with_two_outputs), cmocka_unit_test(products_in_half),
-        cmocka_unit_test(ties_of_integers),       cmocka_unit_test(the_seed_decides_the_metrics),
+        cmocka_unit_test(softmax_of_rows),
+        cmocka_unit_test(in_place),
+        cmocka_unit_test(through_scratch),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(reduced_precision),
+        cmocka_unit_test(as_numpy_bit_for_bit),
+        cmocka_unit_test(norms_with_two_outputs),
+        cmocka_unit_test(products_in_half),
+        cmocka_unit_test(ties_of_integers),
+        cmocka_unit_test(the_seed_decides_the_metrics),
+        cmocka_unit_test(a_full_check_fails_its_own_rung),
     };
     setenv("KB_PTX_BUDGET", "4000000", 1); // what counts as endless
     return cmocka_run_group_tests(tests, NULL, NULL);

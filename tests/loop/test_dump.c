@@ -267,6 +267,24 @@ static void report_of_a_failure(void **state)
     free(text);
 }
 
+static void report_of_a_race(void **state)
+{
+    (void)state;
+    cJSON *record = record_of("tuned", "k");
+    kb_json_set(
+        record, "results",
+        parse("{'status':'fail','events':[{'type':'timing','case':0,'cold':{'median_us':34.1}},{'type':'goal',"
+              "'text':'goal MET'},{'type':'done','status':'pass','rung':null},{'type':'findings','rung':'races',"
+              "'label':'37 x 3','findings':[{'kind':'race','text':'thread 1 reads s','file':'k.cu','line':9}]},"
+              "{'type':'done','status':'fail','rung':'races'}]}"));
+    char *text = report_of(record);
+    has(text, "**fail** at races.");
+    has(text, "- k.cu:9: race: thread 1 reads s (races, case 37 x 3)");
+    assert_null(strstr(text, "34.1")); // a wrong version has no speed
+    assert_null(strstr(text, "MET"));
+    free(text);
+}
+
 static void report_of_counts(void **state)
 {
     (void)state;
@@ -293,7 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_newest),     cmocka_unit_test(one_version),       cmocka_unit_test(mistakes),
         cmocka_unit_test(whole_report),     cmocka_unit_test(report_of_nothing), cmocka_unit_test(report_of_a_failure),
-        cmocka_unit_test(report_of_counts),
+        cmocka_unit_test(report_of_a_race), cmocka_unit_test(report_of_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

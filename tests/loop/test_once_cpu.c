@@ -120,6 +120,8 @@ static void all_softmax_variants_are_right(void **state)
         rung_is(document, name, "verify", "pass", "");
         rung_is(document, name, "time", "na", "CPU");
         assert_true(kb_json_number(kb_json_get(variant, "resources"), "registers", 0) > 0);
+        rung_is(document, name, "races", "pass", ""); // right ones are not accused
+        assert_int_equal(cJSON_GetArraySize(kb_json_get(variant, "findings")), 0);
         count++;
     }
     assert_int_equal(count, 4);

@@ -410,8 +410,7 @@ static void a_burst_ends_with_the_last_content(void **state)
 static bool disk_is_stuck(struct bed *b, const void *nothing)
 {
     (void)nothing;
-    const cJSON *status = bed_find(b, "status level=warning");
-    return status && strstr(kb_json_text(status, "text", ""), "a disk hangs");
+    return bed_find(b, "disk state=stuck") && b->model.disk_stuck;
 }
 
 static void a_stuck_disk_holds_no_verdict_back(void **state)

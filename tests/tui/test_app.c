@@ -156,6 +156,51 @@ static void test_states(void **state)
     expect_verdict(KB_OUTCOME_MISSING, "one.cu is missing: no such file", NULL);
 }
 
+// What the CPU device finds behind the verdict takes it back; a warning does not.
+static void test_races(void **state)
+{
+    static const char finding[] =
+        "{\"type\":\"findings\",\"variant\":\"one\",\"version\":%d,\"rung\":\"races\",\"case\":0,"
+        "\"label\":\"37 x 129\",\"findings\":[{\"kind\":\"%s\",\"fails\":%s,\"kernel\":\"k\","
+        "\"text\":\"thread 32 reads s[0], which thread 0 wrote at one.cu:14\",\"file\":"
+        "\"one.cu\",\"line\":20,\"count\":4}],\"left_out\":0}";
+    static const struct {
+        const char *kind;
+        enum kb_outcome outcome;
+    } kinds[] = {{"race", KB_OUTCOME_RACE},
+                 {"uninitialised", KB_OUTCOME_UNINITIALISED},
+                 {"divergent_barrier", KB_OUTCOME_DIVERGENT},
+                 {"illegal_address", KB_OUTCOME_CRASHED}};
+    (void)state;
+    build(1);
+    timing(1, 36.8, "");
+    done(1, "pass");
+    rung(1, "races", "pass", "");
+    for (size_t i = 0; i < KB_COUNT(kinds); i++) {
+        int version = 2 + (int)i;
+        build(version);
+        timing(version, 34.1, "");
+        done(version, "pass");
+        expect_verdict(KB_OUTCOME_TIMED, "34.1 us", NULL);
+        rung(version, "races", "running", "");
+        expect_verdict(KB_OUTCOME_TIMED, "34.1 us", NULL);
+        char *warning = kb_format(finding, version, "race_in_warp", "false"),
+             *event = kb_format(finding, version, kinds[i].kind, "true");
+        apply(warning);
+        apply(event);
+        apply(event); // the same place in another case
+        assert_int_equal(cJSON_GetArraySize(kb_app_version(&app)->findings), 2);
+        rung(version, "races", "fail", "kernel k: it was found");
+        done(version, "fail");
+        expect_verdict(kinds[i].outcome, "one.cu:20 thread 32 reads s[0], which thread 0 wrote at one.cu:14", "34.1");
+        expect_verdict(kinds[i].outcome, "last good v1 36.8 us", "more");
+        free(warning);
+        free(event);
+    }
+    rung(5, "races", "running", ""); // again, and nothing this time
+    assert_null(kb_app_version(&app)->findings);
+}
+
 // A wrong version shows no speed of its own, in no pane, whatever the events hold.
 static void test_wrong_has_no_speed(void **state)
 {
@@ -496,6 +541,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_races, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_has_no_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_impossible, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_comparison, set_up, tear_down),

@@ -388,11 +388,7 @@ static void test_doubts(void **state)
     expect(KB_PANE_DETAIL, "5 samples at lower clocks, kept", NULL);
     expect(KB_PANE_DETAIL, "8 runs a sample", NULL);
     expect(KB_PANE_DETAIL, "an empty kernel 1.20 us", NULL);
-    apply("{\"type\":\"case\",\"variant\":\"one\",\"version\":1,\"rung\":\"verify\",\"case\":0,\"label\":\"big\","
-          "\"status\":\"pass\",\"reason\":\"zeros would pass, too: tolerance or inputs of the bench are too weak\","
-          "\"outputs\":[{\"arg\":\"y\",\"status\":\"pass\",\"metrics\":{\"max_abs\":0,\"differing\":0}}]}");
-    expect_verdict("weak bench: see errors", "differ bitwise");
-    expect(KB_PANE_ERRORS, "weak bench: zeros would pass", "not reproducible");
+    expect(KB_PANE_ERRORS, "errors", "not reproducible");
     apply("{\"type\":\"rung\",\"variant\":\"one\",\"version\":1,\"rung\":\"verify\",\"status\":\"pass\",\"reason\":"
           "\"big: 3 of 16 repeated runs differ bitwise\"}");
     expect_verdict("runs differ bitwise", NULL);
@@ -404,11 +400,14 @@ static void test_weak_bench(void **state)
 {
     (void)state;
     expect_verdict("TIMED", "weak bench");
-    apply("{\"type\":\"log\",\"t_ms\":5,\"source\":\"run\",\"text\":\"weak: case big: zeros would pass, too: tolerance "
-          "or inputs of the bench are too weak\"}");
+    apply("{\"type\":\"weak\",\"t_ms\":5,\"cases\":[{\"case\":0,\"label\":\"big\",\"weak\":null,\"weak_reason\":"
+          "\"no output that computes nothing passes\"}]}");
+    expect_verdict("TIMED", "weak bench");
+    apply("{\"type\":\"weak\",\"t_ms\":6,\"cases\":[{\"case\":0,\"label\":\"big\",\"weak\":\"zeros would pass\"}]}");
     expect_verdict("weak bench: see errors", NULL);
     expect(KB_PANE_ERRORS, "weak bench: case big: zeros would pass", NULL);
-    apply("{\"type\":\"bench\",\"t_ms\":9,\"bench\":{\"name\":\"b\"},\"cases\":[{\"index\":0,\"label\":\"big\","
+    apply("{\"type\":\"bench\",\"t_ms\":9,\"bench\":{\"name\":\"b\",\"contract\":\"another\"},\"cases\":[{\"index\":0,"
+          "\"label\":\"big\","
           "\"timed\":true}],\"headline\":0,\"variants\":[{\"name\":\"one\",\"source\":\"one.cu\"}]}");
     expect(KB_PANE_ERRORS, "errors", "weak bench");
 }
@@ -431,19 +430,34 @@ static void test_counted_point(void **state)
     expect(KB_PANE_ROOFLINE, "by counters", NULL);
 }
 
+static void test_findings(void **state)
+{
+    (void)state;
+    apply("{\"type\":\"findings\",\"variant\":\"one\",\"version\":1,\"rung\":\"races\",\"case\":0,\"label\":\"big\","
+          "\"findings\":[{\"kind\":\"race\",\"fails\":true,\"kernel\":\"k\",\"text\":\"thread 32 reads s[0]\",\"file\":"
+          "\"one.cu\",\"line\":20,\"count\":4}],\"left_out\":2}");
+    apply("{\"type\":\"rung\",\"variant\":\"one\",\"version\":1,\"rung\":\"races\",\"status\":\"fail\",\"reason\":"
+          "\"r\"}");
+    expect(KB_PANE_ERRORS, "races failed: kernel k, case big", NULL);
+    expect(KB_PANE_ERRORS, "one.cu:20 race: thread 32 reads s[0]  4 times", NULL);
+    expect(KB_PANE_ERRORS, "and 2 more", NULL);
+}
+
 static void test_disk(void **state)
 {
     (void)state;
-    apply("{\"type\":\"status\",\"level\":\"warning\",\"text\":\"a disk hangs: open of a.cu\"}");
-    apply("{\"type\":\"status\",\"level\":\"info\",\"text\":\"something else\"}");
+    apply("{\"type\":\"status\",\"level\":\"warning\",\"text\":\"a disk hangs: open of a.cu\"}"); // only words
+    expect(KB_PANE_VARIANTS, "variants", "DISK HANGS");
+    apply("{\"type\":\"disk\",\"state\":\"stuck\",\"path\":\"open of a.cu\"}");
     expect(KB_PANE_VARIANTS, "DISK HANGS", NULL);
-    apply("{\"type\":\"status\",\"level\":\"info\",\"text\":\"the disk answers again\"}");
+    apply("{\"type\":\"disk\",\"state\":\"answers\",\"path\":null}");
     expect(KB_PANE_VARIANTS, "variants", "DISK HANGS");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_findings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit_and_sections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters, set_up, tear_down),

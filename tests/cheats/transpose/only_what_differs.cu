@@ -1,5 +1,6 @@
-// expect: pass
-// Writes only where something else is in the output.
+// expect: fail at races
+// says: nobody wrote
+// Writes only where something else is in the output: always right, but an output holds nothing to be compared with.
 #include "right.cuh"
 
 extern "C" __global__ void k(const float *x, float *y, float *s, int rows, int cols)

@@ -1,0 +1,61 @@
+#include "loop/findings.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+void kb_findings_drop(struct kb_model_version *v, int from, int to)
+{
+    for (int i = cJSON_GetArraySize(v->findings) - 1; i >= 0; i--) {
+        int rung = kb_rung_parse(kb_json_text(cJSON_GetArrayItem(v->findings, i), "rung", ""));
+        if (rung >= from && rung < to)
+            cJSON_DeleteItemFromArray(v->findings, i);
+    }
+    if (!cJSON_GetArraySize(v->findings)) {
+        cJSON_Delete(v->findings);
+        v->findings = NULL;
+        v->findings_left_out = 0;
+    }
+}
+
+static bool same_place(const cJSON *a, const cJSON *b)
+{
+    static const char *const keys[] = {"rung", "kind", "kernel", "file", "line"};
+    for (size_t i = 0; i < KB_COUNT(keys); i++)
+        if (!cJSON_Compare(kb_json_get(a, keys[i]), kb_json_get(b, keys[i]), true))
+            return false;
+    return true;
+}
+
+void kb_findings_add(struct kb_model_version *v, const cJSON *event)
+{
+    static const char *const from_event[] = {"rung", "case", "label"};
+    const cJSON *from, *known;
+    if (!v)
+        return;
+    v->findings = v->findings ? v->findings : cJSON_CreateArray();
+    v->findings_left_out += kb_json_number(event, "left_out", 0);
+    cJSON_ArrayForEach(from, kb_json_get(event, "findings"))
+    {
+        cJSON *item = cJSON_Duplicate(from, true);
+        bool is_new = true;
+        for (size_t i = 0; i < KB_COUNT(from_event); i++)
+            kb_json_set(item, from_event[i], cJSON_Duplicate(kb_json_get(event, from_event[i]), true));
+        cJSON_ArrayForEach(known, v->findings) is_new = is_new && !same_place(known, item);
+        if (is_new)
+            cJSON_AddItemToArray(v->findings, item);
+        else
+            cJSON_Delete(item);
+    }
+}
+
+const cJSON *kb_model_finding(const struct kb_model_version *v, enum kb_rung rung)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        if (kb_rung_parse(kb_json_text(item, "rung", "")) == (int)rung && kb_json_bool(item, "fails", true))
+            return item;
+    }
+    return NULL;
+}

@@ -1,0 +1,10 @@
+// Findings of a version in the model: what the CPU device saw that is wrong, or may be.
+#ifndef KB_LOOP_FINDINGS_H
+#define KB_LOOP_FINDINGS_H
+#include "loop/model.h"
+
+void kb_findings_add(struct kb_model_version *, const cJSON *event); // a `findings` event; version NULL: nobody's
+// Forgets those of the rungs from..to-1, which start again.
+void kb_findings_drop(struct kb_model_version *, int from, int to);
+
+#endif

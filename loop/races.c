@@ -1,0 +1,336 @@
+// The races lane: small cases of a version that passed, on the CPU device with its full check, in a run worker of its
+// own at the lowest priority. It touches no GPU, so it needs no token and may work beside the others; a save goes
+// first all the same, and `--once` has it wait for the timing of all variants.
+#include "loop/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELLO_MS = 60000, CANCEL_MS = 2000, MOST_FAILURES = 3, BUDGET_MS = 2000 };
+
+static void set(char **slot, const char *value)
+{
+    char *copy = kb_strdup(value);
+    free(*slot);
+    *slot = copy;
+}
+
+// What is due
+
+static bool due(const struct kb_build *b)
+{
+    return kb_late_due(b, KB_RUNG_RACES) && kb_build_passed(b) && b->blobs.ptx_size;
+}
+
+// First verdicts before second thoughts.
+static bool saves_in_flight(const struct kb_session *s)
+{
+    for (int i = 0; i < s->slot_count; i++)
+        if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
+            return true;
+    return s->options.once && (!kb_all_done(s) || s->run.request != KB_REQUEST_NONE);
+}
+
+static struct kb_build *next(const struct kb_session *s)
+{
+    int focus = kb_focus_index(s);
+    if (s->options.no_profile || saves_in_flight(s))
+        return NULL;
+    if (focus >= 0 && due(s->slots[focus].current))
+        return s->slots[focus].current;
+    for (int i = 0; i < s->slot_count; i++)
+        if (due(s->slots[i].current))
+            return s->slots[i].current;
+    return NULL;
+}
+
+void kb_races_begin(struct kb_session *s, struct kb_build *b)
+{
+    const char *why = kb_no_device(s) ? kb_json_text(s->device, "reason", "there is no device")
+                      : kb_on_cpu(s) && s->check && !strcmp(s->check, "full")
+                          ? "run and verify watched for them already (--check full)"
+                      : !b->blobs.ptx_size ? "there is no PTX for the CPU device to run"
+                                           : NULL;
+    if (why)
+        kb_late_na(s, b, KB_RUNG_RACES, why);
+}
+
+// Ends
+
+static void forget_worker(struct kb_session *s)
+{
+    struct kb_races_worker *r = &s->races;
+    kb_build_unref(r->build);
+    r->build = NULL;
+    r->request = KB_RACES_NONE;
+    r->job = 0;
+    r->ready = r->cancelled = false;
+    r->prepared = 0;
+    set(&r->loaded, NULL);
+    set(&r->prepare_error, NULL);
+}
+
+static void absent(struct kb_session *s, const char *reason)
+{
+    set(&s->races.absent, reason);
+    kb_emit_worker(s, KB_WORKER_RACES, "failed", s->races.peer, reason);
+}
+
+static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
+{
+    struct kb_races_worker *r = &s->races;
+    struct kb_build *b = r->build;
+    enum kb_races_request kind = r->request;
+    r->build = NULL;
+    r->request = KB_RACES_NONE;
+    r->job = 0;
+    if (r->peer)
+        kb_peer_deadline(r->peer, 0);
+    if (kind == KB_RACES_PREPARE && status == KB_STATUS_SKIP)
+        r->prepared = 0;
+    else if (kind == KB_RACES_PREPARE && status != KB_STATUS_PASS)
+        set(&r->prepare_error, reason ? reason : "the inputs could not be made");
+    else if (kind == KB_RACES_CHECK && status == KB_STATUS_PASS)
+        set(&r->loaded, b->key);
+    else if (b && !b->dead && kind == KB_RACES_CHECK && status != KB_STATUS_SKIP)
+        kb_late_end(s, b, KB_RUNG_RACES, KB_STATUS_NA, reason); // this device's refusal, not the version's fault
+    else if (b && !b->dead && kind == KB_RACES_WATCH)
+        kb_late_end(s, b, KB_RUNG_RACES, status, reason);
+    if (status == KB_STATUS_PASS)
+        r->failures = 0;
+    kb_build_unref(b);
+    s->again = true;
+}
+
+// Frames
+
+static void hello(struct kb_session *s, const cJSON *head)
+{
+    struct kb_races_worker *r = &s->races;
+    const cJSON *failed = kb_json_get(head, "failed");
+    kb_peer_deadline(r->peer, 0);
+    if (cJSON_IsObject(failed)) {
+        absent(s, kb_json_text(failed, "what", "its worker failed"));
+        return;
+    }
+    r->ready = true;
+    kb_emit_worker(s, KB_WORKER_RACES, "ready", r->peer, NULL);
+}
+
+static enum kb_status outcome(const char *text)
+{
+    int status = kb_status_parse(text);
+    return !strcmp(text, "cancelled")                             ? KB_STATUS_SKIP
+           : status == KB_STATUS_PASS || status == KB_STATUS_FAIL ? (enum kb_status)status
+                                                                  : KB_STATUS_NA;
+}
+
+static void done_frame(struct kb_session *s, const cJSON *head)
+{
+    struct kb_races_worker *r = &s->races;
+    enum kb_status status = outcome(kb_json_text(head, "status", "na"));
+    const char *text = kb_json_text(head, "reason", status == KB_STATUS_PASS ? NULL : "no reason was given");
+    char *reason = text ? kb_cleaned(text) : NULL;
+    bool poisoned = kb_json_bool(head, "poisoned", false);
+    if (poisoned) {
+        kb_retire(s, r->peer, KB_WORKER_RACES, "a fault ended its launch", false);
+        r->peer = NULL;
+    }
+    end_of_request(s, status, status == KB_STATUS_SKIP ? "a newer save came first" : reason);
+    if (poisoned)
+        forget_worker(s);
+    free(reason);
+}
+
+static void take_frame(struct kb_session *s, struct kb_frame *frame)
+{
+    struct kb_races_worker *r = &s->races;
+    const char *type = kb_frame_type(frame);
+    if (!strcmp(type, "hello"))
+        hello(s, frame->head);
+    else if (!r->job || kb_frame_job(frame) != r->job)
+        return;
+    else if (!strcmp(type, "done"))
+        done_frame(s, frame->head);
+    else if (!strcmp(type, "watched"))
+        r->watched = (int)kb_json_int(frame->head, "cases", 0);
+    else if (!strcmp(type, "findings") && r->build && !r->build->dead && !r->cancelled)
+        kb_verdict_event(s, r->build, frame);
+}
+
+// It was slow rather than wrong: what was watched before counts.
+static void killed(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_races_worker *r = &s->races;
+    if (r->cancelled) {
+        end_of_request(s, KB_STATUS_SKIP, "a newer save came first");
+    } else if (r->request == KB_RACES_WATCH && event->asked) {
+        char *reason = r->watched ? kb_format("%d of %d cases: %s", r->watched, s->bench->case_count, event->text)
+                                  : kb_format("too slow on a CPU: %s", event->text);
+        end_of_request(s, r->watched ? KB_STATUS_PASS : KB_STATUS_NA, reason);
+        free(reason);
+    } else if (r->request != KB_RACES_NONE) {
+        end_of_request(s, KB_STATUS_NA, event->text);
+    }
+}
+
+static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_races_worker *r = &s->races;
+    bool was_ready = r->ready && r->request != KB_RACES_PREPARE;
+    kb_emit_worker(s, KB_WORKER_RACES,
+                   event->abandoned ? "abandoned"
+                   : event->asked   ? "killed"
+                                    : "ended",
+                   r->peer, event->text);
+    kb_peer_free(r->peer);
+    r->peer = NULL;
+    killed(s, event);
+    forget_worker(s);
+    if (!was_ready && !r->absent && ++r->failures >= MOST_FAILURES)
+        absent(s, event->text);
+}
+
+// Requests
+
+static cJSON *request(struct kb_session *s, enum kb_races_request kind, const char *type, struct kb_build *b,
+                      int deadline_ms)
+{
+    struct kb_races_worker *r = &s->races;
+    r->request = kind;
+    r->job = ++s->next_job;
+    r->cancelled = false;
+    r->watched = 0;
+    r->build = kb_build_ref(b);
+    cJSON *head = kb_frame_head(type, r->job);
+    if (b)
+        kb_json_set_text(head, "version", b->key);
+    kb_peer_deadline(r->peer, deadline_ms);
+    return head;
+}
+
+static void serve(struct kb_session *s, struct kb_build *b)
+{
+    struct kb_races_worker *r = &s->races;
+    struct kb_text blob = {0};
+    cJSON *head;
+    if (r->prepared != s->bench_generation) {
+        head = request(s, KB_RACES_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+        kb_prepare_fields(s, head, 1, false, &blob);
+        kb_json_set_bool(head, "lazy", true); // large cases are left out: their inputs are not even made
+        r->prepared = s->bench_generation;
+        set(&r->loaded, NULL);
+        set(&r->prepare_error, NULL);
+    } else if (!r->loaded || strcmp(r->loaded, b->key)) {
+        head = request(s, KB_RACES_CHECK, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
+        kb_check_fields(head, b, &blob);
+    } else {
+        kb_build_rung(s, b, KB_RUNG_RACES, KB_STATUS_RUNNING, NAN, NULL);
+        head = request(s, KB_RACES_WATCH, "races", b, kb_rungs[KB_RUNG_RACES].deadline_ms);
+        kb_json_set_number(head, "budget_ms", BUDGET_MS);
+    }
+    kb_peer_send(r->peer, head, blob.data, blob.size);
+    kb_text_free(&blob);
+}
+
+static void start_worker(struct kb_session *s)
+{
+    struct kb_error error = {0};
+    char *argv[10] = {s->worker_path, "run", "--device", "cpu", "--check", "full"};
+    int n = 6;
+    if (!s->options.once) // where it comes last anyway, and somebody waits for it
+        argv[n++] = "--nice";
+    if (s->like) {
+        argv[n++] = "--like";
+        argv[n++] = s->like;
+    }
+    s->races.peer = kb_peer_start(argv, &error);
+    if (!s->races.peer) {
+        absent(s, kb_error_line(&error));
+        return;
+    }
+    kb_peer_deadline(s->races.peer, HELLO_MS);
+    kb_emit_worker(s, KB_WORKER_RACES, "starting", s->races.peer, NULL);
+}
+
+// Content that nobody looks at any more is not worth the time.
+static void drop_outdated(struct kb_session *s)
+{
+    struct kb_races_worker *r = &s->races;
+    struct kb_build *b = r->build;
+    if (!r->peer || !b || r->cancelled || (!b->dead && b == s->slots[b->variant].current && b->finished))
+        return;
+    cJSON *head = kb_frame_head("cancel", 0);
+    kb_json_set_number(head, "of", (double)r->job);
+    kb_peer_send(r->peer, head, NULL, 0);
+    r->cancelled = true;
+    kb_peer_deadline(r->peer, CANCEL_MS);
+}
+
+static void assign(struct kb_session *s)
+{
+    struct kb_races_worker *r = &s->races;
+    drop_outdated(s);
+    struct kb_build *b = s->ending || r->request != KB_RACES_NONE ? NULL : next(s);
+    if (!b)
+        return;
+    const char *why = r->absent ? r->absent : r->prepared == s->bench_generation ? r->prepare_error : NULL;
+    if (why) {
+        kb_late_na(s, b, KB_RUNG_RACES, why);
+        s->again = true;
+        return;
+    }
+    if (!r->peer)
+        start_worker(s);
+    if (r->peer && r->ready && !kb_peer_ending(r->peer))
+        serve(s, b);
+}
+
+void kb_races_step(struct kb_session *s)
+{
+    struct kb_races_worker *r = &s->races;
+    struct kb_peer_event event;
+    if (r->peer)
+        kb_peer_step(r->peer);
+    while (r->peer && kb_peer_next(r->peer, &event)) {
+        if (event.kind == KB_PEER_FRAME)
+            take_frame(s, &event.frame);
+        else if (event.kind == KB_PEER_LINE)
+            kb_emit_log(s, "races", r->build ? r->build->name : NULL, event.text, event.dropped);
+        else
+            worker_ended(s, &event);
+        kb_peer_event_free(&event);
+    }
+    assign(s);
+}
+
+int kb_races_wait_ms(const struct kb_session *s)
+{
+    return s->races.peer ? kb_peer_wait_ms(s->races.peer) : -1;
+}
+
+void kb_races_restart(struct kb_session *s, const char *why)
+{
+    struct kb_races_worker *r = &s->races;
+    if (r->request != KB_RACES_NONE)
+        end_of_request(s, KB_STATUS_SKIP, why);
+    if (r->peer)
+        kb_retire(s, r->peer, KB_WORKER_RACES, why, true);
+    r->peer = NULL;
+    r->failures = 0;
+    set(&r->absent, NULL);
+    forget_worker(s);
+}
+
+void kb_races_free(struct kb_session *s)
+{
+    struct kb_races_worker *r = &s->races;
+    kb_peer_free(r->peer);
+    r->peer = NULL;
+    kb_build_unref(r->build);
+    r->build = NULL;
+    free(r->absent);
+    free(r->prepare_error);
+    free(r->loaded);
+}

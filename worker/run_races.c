@@ -1,0 +1,221 @@
+// `races`: the small cases once more on the CPU device, with a check that follows who touches what. What comes out is
+// not looked at: the rungs before did that.
+#include "base/json.h"
+#include "base/memory.h"
+#include "worker/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    FINDINGS_SENT = 24,
+    TEXT_MOST = 500,
+    TELLING_MS = 5, // what took less says nothing about speed
+};
+// Until a case has shown more: instructions of lanes for a unit of work (see work_of), and in a millisecond of a slow
+// core under the full check.
+static const double first_cost = 100, first_rate = 10000;
+
+void run_send_findings(const struct kb_frame *f, const char *rung, const char *version, const struct kb_case_data *c,
+                       const struct kb_trial *t)
+{
+    int n = cJSON_GetArraySize(t->findings), sent = n < FINDINGS_SENT ? n : FINDINGS_SENT;
+    if (!n)
+        return;
+    cJSON *head = kb_frame_head("findings", kb_frame_job(f)), *list = cJSON_AddArrayToObject(head, "findings");
+    char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+    kb_json_set_text(head, "version", version);
+    kb_json_set_text(head, "rung", rung);
+    kb_json_set_number(head, "case", c->index);
+    kb_json_set_text(head, "label", label);
+    for (int i = 0; i < sent; i++) {
+        cJSON *item = cJSON_Duplicate(cJSON_GetArrayItem(t->findings, i), true);
+        char *text = kb_strdup(kb_json_text(item, "text", ""));
+        kb_worker_set_clean(item, "text", text, TEXT_MOST);
+        cJSON_AddItemToArray(list, item);
+        free(text);
+    }
+    kb_json_set_number(head, "left_out", n - sent + t->findings_cut);
+    kb_worker_send(head, NULL, 0);
+    free(label);
+}
+
+struct candidate {
+    int index;
+    double work;
+};
+struct tally {
+    int clean, left_out;
+    double cost, rate; // instructions of lanes: a unit of work, a millisecond
+    double left_out_ms;
+    const char *left_out_label;
+    char fault[640], remark[640], unusable[640];
+    bool refused; // the fault says nothing about the kernel
+};
+
+// What executing a case costs, in units of about one operation of one lane: the most of what the launches start, what
+// the arrays hold, and what the bench says it takes.
+static double work_of(const struct run_worker *w, const struct run_version *v, const struct kb_case_data *c)
+{
+    struct kb_plan plan = {0};
+    double elements = 0, threads = 0, flops = run_work(w, c).flops;
+    for (int i = 0; i < w->data.bench->arg_count; i++)
+        elements += (double)c->elements[i];
+    if (!kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, NULL)) {
+        for (int i = 0; i < plan.launch_count; i++) {
+            const struct kb_dims *d = &plan.launches[i].dims;
+            threads += (double)d->grid[0] * (double)d->grid[1] * (double)d->grid[2] * (double)d->block[0] *
+                       (double)d->block[1] * (double)d->block[2];
+        }
+        kb_plan_free(&plan);
+    }
+    return fmax(fmax(elements, threads), isfinite(flops) ? flops : 0);
+}
+
+static int by_work(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->work < y->work ? -1 : x->work > y->work ? 1 : x->index - y->index;
+}
+
+// A launch that is refused, or that does not end here, says something about this device, not about the kernel.
+static bool is_refusal(const struct run_worker *w)
+{
+    return w->device->fault.kind == KB_FAULT_REFUSED || w->device->fault.kind == KB_FAULT_MEMORY ||
+           !strcmp(w->device->fault.name, "CUDA_ERROR_LAUNCH_TIMEOUT");
+}
+
+static double instructions_of(const cJSON *facts)
+{
+    double sum = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, facts) sum += kb_json_number(item, "thread_instructions", 0);
+    return sum;
+}
+
+// Of this process: beside busier ones it gets little of a core, which is no fault of the kernel's.
+static double cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+// Returns the instructions that its lanes executed.
+static double watch_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                         struct tally *tally)
+{
+    struct kb_error error = {0};
+    struct kb_plan plan = {0};
+    struct kb_trial t = {0};
+    bool many = w->data.bench->case_count > 1;
+    int failed = kb_data_prepare(&w->data, c, &error) ||
+                 kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, &error) ||
+                 kb_trial_run(&w->data, c, &c->sets[0], &v->program, &plan, v->variant, KB_TRIAL_WATCH, &t, &error);
+    if (failed) {
+        tally->left_out++;
+        snprintf(tally->unusable, sizeof tally->unusable, "%.600s", kb_error_line(&error));
+    } else if (!t.pass) {
+        tally->refused = t.device_failed && is_refusal(w);
+        snprintf(tally->fault, sizeof tally->fault, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
+    } else {
+        tally->clean++;
+        if (t.reason[0] && !tally->remark[0])
+            snprintf(tally->remark, sizeof tally->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "",
+                     t.reason);
+    }
+    if (!tally->refused)
+        run_send_findings(f, "races", v->key, c, &t);
+    double instructions = instructions_of(t.facts);
+    kb_trial_free(&t);
+    kb_plan_free(&plan);
+    return instructions;
+}
+
+static void tell_progress(const struct kb_frame *f, const struct run_version *v, const struct tally *tally)
+{
+    cJSON *head = kb_frame_head("watched", kb_frame_job(f));
+    kb_json_set_text(head, "version", v->key);
+    kb_json_set_number(head, "cases", tally->clean);
+    kb_worker_send(head, NULL, 0);
+}
+
+static void leave_out(struct tally *tally, const struct kb_case_data *c, double ms)
+{
+    if (!tally->left_out_label) {
+        tally->left_out_label = c->label;
+        tally->left_out_ms = ms;
+    }
+    tally->left_out++;
+}
+
+static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
+                      const struct candidate *list, struct tally *tally)
+{
+    double budget = kb_json_number(f->head, "budget_ms", 2000), spent = 0, executed = 0;
+    for (int i = 0; i < w->data.bench->case_count && !tally->fault[0] && !run_cancelled(f); i++) {
+        struct kb_case_data *c = &w->data.cases[list[i].index];
+        double expected = list[i].work * tally->cost / tally->rate;
+        if (spent + expected > budget) {
+            leave_out(tally, c, expected);
+            continue;
+        }
+        double start = cpu_ms(), instructions = watch_case(w, f, v, c, tally), ms = cpu_ms() - start;
+        spent += ms;
+        executed += instructions;
+        if (instructions > 0 && list[i].work > 0)
+            tally->cost = instructions / list[i].work;
+        if (executed > 0 && spent > TELLING_MS)
+            tally->rate = executed / spent;
+        tell_progress(f, v, tally);
+    }
+}
+
+static void conclude(struct run_worker *w, const struct kb_frame *f, const struct tally *t)
+{
+    char *reason = NULL, *left = NULL;
+    const char *status = t->fault[0] && !t->refused ? "fail" : t->clean ? "pass" : "na";
+    if (t->left_out_label)
+        left = kb_format("%s would take some %.1f s", t->left_out_label, t->left_out_ms / 1000);
+    else if (t->left_out)
+        left = kb_strdup(t->unusable);
+    if (t->fault[0] && t->refused)
+        reason = kb_format("%s%s", t->clean ? "not in every case: " : "", t->fault);
+    else if (t->fault[0])
+        reason = kb_strdup(t->fault);
+    else if (t->remark[0])
+        reason = kb_format("warning: %s", t->remark);
+    else if (!t->clean && left)
+        reason = kb_format("no case is small enough: %s; give one a smaller size for the CPU (\"cpu\": {...})", left);
+    else if (left)
+        reason = kb_format("%d of %d cases: %s", t->clean, t->clean + t->left_out, left);
+    run_end(w, f, "races", status, reason);
+    free(reason);
+    free(left);
+}
+
+void run_races(struct run_worker *w, const struct kb_frame *f)
+{
+    struct run_version *v = w->has_data ? run_find(w, kb_json_text(f->head, "version", "")) : NULL;
+    struct tally tally = {.cost = first_cost, .rate = first_rate};
+    if (!v || !w->data.on_cpu) {
+        run_refuse(w, f, "races",
+                   !w->has_data     ? "no bench was prepared"
+                   : w->data.on_cpu ? "this version is not loaded"
+                                    : "only the CPU device sees who touches what");
+        return;
+    }
+    struct candidate *list = kb_alloc((size_t)w->data.bench->case_count * sizeof *list);
+    for (int i = 0; i < w->data.bench->case_count; i++)
+        list[i] = (struct candidate){i, work_of(w, v, &w->data.cases[i])};
+    qsort(list, (size_t)w->data.bench->case_count, sizeof *list, by_work);
+    watch_all(w, f, v, list, &tally);
+    free(list);
+    if (run_cancelled(f))
+        run_end(w, f, "races", "cancelled", NULL);
+    else
+        conclude(w, f, &tally);
+}
