@@ -53,7 +53,8 @@ PTX_INLINE float flush(float x)
 PTX_INLINE float flush_tiny(float r, float scaled)
 {
     uint32_t u = bits_f32(r);
-    return f32_bits(fabsf(scaled) < 0x1p-62f ? u & 0x80000000u : u);
+    bool small = (u & 0x7fffffffu) <= 0x00800000u; // elsewhere `scaled` may have overflowed
+    return f32_bits(small & (fabsf(scaled) < 0x1p-62f) ? u & 0x80000000u : u);
 }
 
 // 2^x. Error below 1e-10 relative before rounding, so practically the correctly rounded single.

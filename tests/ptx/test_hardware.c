@@ -54,6 +54,8 @@ static void test_flushed_results(void **state)
         {"fma.rn.ftz.sat.f16x2 %r9, %r0, %r1, %r2;", 'r', 0x14000400, 0x3e003bff, 0x02000000, 0x16000000},
         // Less than 2^-14, but that when rounded, so it stays.
         {"fma.rn.ftz.f16 %h9, %h0, %h1, %h2;", 'h', 0x8911, 0x05cb, 0x0400, 0x0400},
+        {"fma.rz.ftz.f32 %f9, %f0, %f1, %f2;", 'f', 0x5f800000, 0xbf800000, 0x7f7fffff, 0x7f7ffffe},
+        {"fma.rm.ftz.sat.f32 %f9, %f0, %f1, %f2;", 'f', 0x5f800000, 0xbf800000, 0x7f7fffff, 0x3f800000},
         {"cvt.rn.ftz.f32.f64 %f9, %g0;", 'f', 0x380fffffe0000000, 0, 0, 0},
         {"cvt.rn.ftz.sat.f32.f64 %f9, %g0;", 'f', 0x380fffffe0000000, 0, 0, 0},
         {"cvt.rp.ftz.f32.f64 %f9, %g0;", 'f', 0x380fffffe0000000, 0, 0, 0},
