@@ -6,6 +6,7 @@
 //                        garbage | half | long | forge | hold:PATH | fail-hold:PATH
 //   time = microseconds, or one of the words above
 //   races = the same words (fail: a race in line 14 of a.cu, and a warning); its worker calls itself "races"
+//   races-check = what that worker says to `check`
 //   cubin = no (only PTX comes); sections, counters, sass = ok | na | refuse (na with a remedy) | crash | hang |
 //   wait | hold:PATH
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
@@ -484,7 +485,8 @@ static void findings(int64_t job, const char *name)
 static void run_rung(const struct kb_frame *f, const char *name)
 {
     const char *key = kb_json_text(f->head, "version", "");
-    char *word = directive(text_of(key), name);
+    bool other = !strcmp(role, "races") && !strcmp(name, "check");
+    char *word = directive(text_of(key), other ? "races-check" : name);
     const char *status = obey(word, kb_frame_job(f));
     if (!strcmp(name, "check") && status)
         resources(kb_frame_job(f));

@@ -167,6 +167,8 @@ static void what_cannot_be_watched_fails_nothing(void **state)
     bed_start(b);
     bed_until_event(b, "rung variant=a rung=races status=na");
     bed_until_event(b, "rung variant=b rung=races status=na");
+    bed_kernel(b, "b.cu", "b", "//fake: races-check=fail", 2); // an instruction that the CPU device refuses
+    bed_until_event(b, "rung variant=b version=2 rung=races status=na");
     assert_non_null(strstr(bed_reason(b, "a", "races"), "SIGSEGV"));
     assert_string_equal(bed_reason(b, "b", "races"), "it was told to");
     assert_int_equal(kb_session_exit_code(b->session), 0);
