@@ -61,7 +61,8 @@ static int fills(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer
                              .a = -3,
                              .b = 5,
                              .kind = kind,
-                             .dtype = (int)dtype};
+                             .dtype = (int)dtype,
+                             .other = kind % 2 ? 0x4321 : 0};
         bool same = false;
         kb_loop_fill(host, t->n, &f);
         if (kb_op_fill(&t->ops, b, t->n, &f, &t->error) || same_bytes(t, b, host, &same))

@@ -1,6 +1,7 @@
 // Kernels that are wrong in every way of D4, and right ones: poison, guards, input hashes, metrics, through the whole
 // of a trial. The kernels are C functions; doubling x into y.
 #include "base/json.h"
+#include "verify/fill.h"
 #include "verify/support_device.h"
 
 #include <math.h>
@@ -371,9 +372,75 @@ static void pool_is_refilled_with_new_sets(void **state)
     toy_teardown(&t);
 }
 
+static uint64_t differing(const float *a, const float *b, uint64_t n)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++)
+        count += a[i] != b[i];
+    return count;
+}
+
+static void touched_inputs_differ_in_a_few(void **state)
+{
+    (void)state;
+    struct toy t;
+    setup(&t, "good");
+    struct kb_case_data *c = &t.data.cases[0];
+    assert_int_equal(kb_data_prepare(&t.data, c, &t.error), 0);
+    struct kb_set *s = &c->sets[0];
+    uint64_t n = (uint64_t)c->elements[0], number = s->number;
+    size_t bytes = n * sizeof(float);
+    float *before = malloc(bytes), *now = malloc(bytes);
+    assert_int_equal(t.data.device->ops->to_host(t.data.device, before, s->input[0].address, bytes, &t.error), 0);
+    assert_int_equal(kb_set_touch(&t.data, c, s, &t.error), 0);
+    assert_true(s->ready && s->base == number && s->number > number);
+    assert_int_equal(t.data.device->ops->to_host(t.data.device, now, s->input[0].address, bytes, &t.error), 0);
+    uint64_t changed = differing(before, now, n);
+    assert_true(changed > n / 256 && changed < n / 16);
+    // The numbers tell it all: what is made from them again is the same.
+    assert_int_equal(kb_set_inputs(&t.data, c, s, &t.error), 0);
+    assert_int_equal(t.data.device->ops->to_host(t.data.device, before, s->input[0].address, bytes, &t.error), 0);
+    assert_int_equal(differing(before, now, n), 0);
+    assert_int_equal(kb_set_touch(&t.data, c, s, &t.error), 0); // a second time: new throughout
+    assert_true(s->base == 0);
+    assert_int_equal(t.data.device->ops->to_host(t.data.device, before, s->input[0].address, bytes, &t.error), 0);
+    assert_true(differing(before, now, n) > n / 2);
+    free(before);
+    free(now);
+    toy_teardown(&t);
+}
+
+// A kernel that leaves its outputs alone passes where they hold the result already, and only there.
+static void old_results_are_no_results(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct kb_trial trial;
+    setup(&t, "good");
+    assert_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
+    assert_true(trial.pass);
+    kb_trial_free(&trial);
+    assert_null(toy_try(&t, 0, KB_TRIAL_STALE, &trial));
+    assert_true(trial.pass && trial.depth == KB_TRIAL_VERIFY);
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+    setup(&t, "empty");
+    struct kb_case_data *c = &t.data.cases[0];
+    assert_int_equal(kb_data_prepare(&t.data, c, &t.error), 0);
+    for (int run = 0; run < 2; run++) // the result of other inputs
+        memset(c->work[run][1].host, 0, c->work[run][1].bytes);
+    assert_null(toy_try(&t, 0, KB_TRIAL_STALE, &trial));
+    assert_false(trial.pass);
+    assert_non_null(strstr(trial.reason, "y: 1517 of 1517 elements are wrong"));
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(touched_inputs_differ_in_a_few),
+        cmocka_unit_test(old_results_are_no_results),
         cmocka_unit_test(wrong_kernels_fail),
         cmocka_unit_test(good_kernel_passes),
         cmocka_unit_test(bitwise_differences_are_told),
