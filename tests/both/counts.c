@@ -48,7 +48,7 @@ static const struct {
     {"shared_loads", "smsp__inst_executed_op_shared_ld.sum"},
     {"shared_stores", "smsp__inst_executed_op_shared_st.sum"},
 };
-enum { METRICS = KB_COUNT(metrics) };
+enum { METRICS = KB_COUNT(metrics), MEASUREMENTS = 3 };
 static const char *const kinds[2] = {"probe", "bundled"};
 
 struct tally {
@@ -59,6 +59,16 @@ struct tally {
     } of[2]; // probes, bundled kernels
 };
 
+static double conflicts_of(const struct kb_range_values *v)
+{
+    for (int i = 0; i < METRICS; i++)
+        if (!strcmp(metrics[i].name, "conflicts"))
+            return v->value[i];
+    return NAN;
+}
+
+// The hardware's conflicts include waiting for the data path that global memory uses as well, which comes and goes: of
+// a few measurements the one with the fewest says what the kernel itself causes.
 static int measure(struct kb_device *d, const struct kb_range_run *run, cJSON *gpu, struct kb_error *e)
 {
     const char *list[METRICS];
@@ -67,6 +77,13 @@ static int measure(struct kb_device *d, const struct kb_range_run *run, cJSON *g
         list[i] = metrics[i].metric;
     if (kb_ranges_measure(d, list, METRICS, run, &values, e))
         return -1;
+    for (int i = 1; i < MEASUREMENTS && conflicts_of(&values) > 0; i++) {
+        struct kb_range_values again;
+        if (kb_ranges_measure(d, list, METRICS, run, &again, e))
+            return -1;
+        if (conflicts_of(&again) < conflicts_of(&values))
+            values = again;
+    }
     for (int i = 0; i < METRICS; i++)
         kb_json_measured(gpu, metrics[i].name, values.value[i],
                          isfinite(values.value[i]) ? NULL
@@ -90,6 +107,8 @@ static void judge(struct tally *t, int kind, const char *name, cJSON *row, const
     for (int i = 0; i < 4; i++)
         sectors += kb_json_number(gpu, parts[i], 0);
     double conflicts = kb_json_number(gpu, "conflicts", NAN), own = kb_json_number(cpu, "shared_bank_conflicts", NAN);
+    double copies = kb_json_number(gpu, "code_conflicts_cp_async", 0); // the pipe's counter leaves some of these out
+    conflicts = fmax(conflicts, copies);
     double waves = kb_json_number(gpu, "wavefronts", 0);
     double a = share(counted, sectors, 0), b = share(own, conflicts, waves);
     kb_json_set_number(row, "sectors", counted);
