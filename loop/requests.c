@@ -212,6 +212,12 @@ static void serve(struct kb_session *s, struct kb_build *b)
     b->rung_us = kb_now_us();
 }
 
+// Somebody looks at the screen for it: only a save of the focused variant goes before it.
+static bool may_trace(const struct kb_session *s, const struct kb_build *next)
+{
+    return !next || next->stage != KB_STAGE_LADDER || next->variant != kb_focus_index(s);
+}
+
 // What a trace asks of the worker. True if there is one.
 static bool serve_trace(struct kb_session *s)
 {
@@ -317,7 +323,7 @@ static bool decided_without_device(struct kb_session *s, struct kb_build *b)
 void kb_run_assign(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
-    if (r->request == KB_REQUEST_TRACE && kb_next_to_run(s))
+    if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_next_to_run(s)))
         kb_run_drop(s, r->build, "a save goes first");
     if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
         r->idle_job || kb_run_worker_dying(s))
@@ -346,11 +352,12 @@ void kb_run_assign(struct kb_session *s)
     if (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE)
         return;
     bool export = !prepare && kb_export_due(s); // somebody waits for it, and it is quick
+    bool other = export || (may_trace(s, b) && serve_trace(s));
     if (export && kb_take_gpu(s))
         send_export(s);
-    else if (!export && b && kb_take_gpu(s))
+    else if (!other && b && kb_take_gpu(s))
         serve(s, b);
-    else if (!export && !b && !serve_trace(s) && r->request == KB_REQUEST_NONE)
+    else if (!other && !b && r->request == KB_REQUEST_NONE)
         send_quiet_work(s);
     if (r->request == KB_REQUEST_NONE)
         kb_gpu_lock_release(&s->lock);

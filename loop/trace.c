@@ -31,7 +31,7 @@ static void fail(struct kb_session *s, const char *reason)
     cJSON *event = event_of(&s->tracing, "failed");
     kb_json_set_text(event, "reason", reason && *reason ? reason : "no reason was given");
     s->trace_failed = true;
-    kb_emit_build(s, s->tracing.build, event);
+    kb_emit(s, event);
     release(s);
 }
 
@@ -168,6 +168,14 @@ void kb_tracing_run_fields(struct kb_session *s, cJSON *head, struct kb_text *bl
     t->at_work = true;
 }
 
+// A version's record keeps its newest trace only.
+static void forget_older(struct kb_build *b)
+{
+    for (int i = cJSON_GetArraySize(b->results); i-- > 0;)
+        if (!strcmp(kb_json_text(cJSON_GetArrayItem(b->results, i), "type", ""), "trace"))
+            cJSON_DeleteItemFromArray(b->results, i);
+}
+
 void kb_tracing_frame(struct kb_session *s, const struct kb_frame *frame)
 {
     struct kb_tracing *t = &s->tracing;
@@ -195,6 +203,7 @@ void kb_tracing_frame(struct kb_session *s, const struct kb_frame *frame)
         free(name);
     }
     t->told = true;
+    forget_older(t->build);
     kb_emit_build(s, t->build, event);
 }
 

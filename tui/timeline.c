@@ -231,7 +231,7 @@ static void draw_hints(const struct kb_app *a, const struct kb_canvas *c, int y,
         if ((zooms && !spans) || (i == 5 && !a->driver.command))
             continue;
         x = kb_put(c, x, y, KB_STYLE_KEY, hints[i][0]);
-        x = kb_putf(c, x, y, KB_STYLE_HINT, " %s  ", hints[i][1]);
+        x = kb_putf(c, x, y, KB_STYLE_HINT, " %s  ", i == 5 && !event_of(a) ? "trace" : hints[i][1]);
     }
 }
 
@@ -307,7 +307,8 @@ static void draw_words(const struct kb_app *a, const struct kb_canvas *c, const 
     } else if (is_state(event, "running")) {
         kb_lines_text(&lines, KB_STYLE_RUNNING, c->area.w - 2, 0, "being traced");
         kb_lines_text(&lines, KB_STYLE_DIM, c->area.w - 2, 0,
-                      "it is compiled once more with its sections recording, then timed beside the plain code");
+                      "it is compiled once more with its sections recording, then timed beside the plain code; a save "
+                      "goes first");
     } else {
         const char *status = a->model->status_text;
         kb_lines_text(&lines, KB_STYLE_TEXT, c->area.w - 2, 0, "there is no trace of this version");
