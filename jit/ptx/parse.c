@@ -490,6 +490,7 @@ static void parse_target(struct ptx_parser *p)
 {
     const struct ptx_token *t = &p->x.token;
     if (t->kind == PTX_WORD && t->size > 3 && !memcmp(t->start, "sm_", 3)) {
+        p->module->target = 0; // the last of several holds
         for (size_t i = 3; i < t->size && i < 6 && t->start[i] >= '0' && t->start[i] <= '9'; i++)
             p->module->target = p->module->target * 10 + t->start[i] - '0';
     } else {

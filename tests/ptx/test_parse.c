@@ -90,6 +90,18 @@ static void test_bad(void **state)
     }
 }
 
+// Found by the fuzzer.
+static void test_repeated_target(void **state)
+{
+    (void)state;
+    const char *text = ".version 9.0\n.target sm_909\n.target sm_909\n.target sm_909\n.target sm_909\n.target sm_90\n";
+    struct ptx_module *m;
+    struct kb_error e;
+    assert_int_equal(ptx_parse(text, strlen(text), &m, &e), 0);
+    assert_int_equal(m->target, 90);
+    ptx_module_free(m);
+}
+
 // Runs every kernel of a text that could be loaded; each ends, well or with a fault that says why.
 static void run_kernels(const char *text, size_t size)
 {
@@ -213,6 +225,7 @@ int main(void)
     setenv("KB_PTX_BUDGET", "20000", 1);
     setenv("KB_PTX_THREADS", "1", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
-                                       cmocka_unit_test(test_truncated), cmocka_unit_test(test_mutated)};
+                                       cmocka_unit_test(test_repeated_target), cmocka_unit_test(test_truncated),
+                                       cmocka_unit_test(test_mutated)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
