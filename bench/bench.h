@@ -69,6 +69,7 @@ struct kb_launch {
     int arg_count;
 };
 
+enum { KB_COMMAND_TIMEOUT_S = 60 }; // where none is given
 enum kb_variant_kind { KB_VARIANT_CUDA, KB_VARIANT_LIBRARY, KB_VARIANT_COMMAND };
 struct kb_define {
     char *name, *value;
@@ -84,11 +85,12 @@ struct kb_variant {
     int option_count;
     struct kb_launch *launches;
     int launch_count;
+    char **command;                  // kind COMMAND: argv, NULL-terminated; NULL for other kinds
+    int timeout_s;                   // kind COMMAND: for one case
     struct kb_names template_values; // integer template arguments by the parameters' names; set by kb_variant_resolve
 };
 
 enum kb_reference_kind { KB_REFERENCE_NONE, KB_REFERENCE_KERNEL, KB_REFERENCE_FILE, KB_REFERENCE_COMMAND };
-enum { KB_REFERENCE_TIMEOUT_S = 60 };
 struct kb_reference {
     enum kb_reference_kind kind;
     struct kb_variant program; // KERNEL: source and launches; name "reference"

@@ -24,6 +24,8 @@ char *kb_expression_text(const cJSON *item);                                    
 // A list of texts; *out is NULL-terminated.
 int kb_read_texts(const struct kb_document *doc, const cJSON *item, char ***out, int *count);
 void kb_free_texts(char **texts, int count);
+// The keys "command" and "timeout_s" of a reference or a variant.
+int kb_read_command(const struct kb_document *doc, const cJSON *item, char ***command, int *timeout_s);
 bool kb_is_identifier(const char *s);
 int kb_read_identifier(const struct kb_document *doc, const cJSON *item, const char *name);
 

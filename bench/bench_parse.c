@@ -284,21 +284,16 @@ static int read_reference(const struct kb_document *doc, const cJSON *item, stru
     if (!!source + !!npy + !!command != 1)
         return kb_document_fail(doc, item, NULL, "the reference needs one of \"source\", \"npy\" and \"command\"%s",
                                 source || npy || command ? ", not several" : "");
-    const cJSON *timeout = kb_json_get(item, "timeout_s");
-    if (timeout && (!command || timeout->valuedouble < 1 || timeout->valuedouble > 3600))
-        return kb_document_fail(doc, timeout, NULL, "is for a command, from 1 to 3600 seconds");
-    r->timeout_s = timeout ? (int)timeout->valuedouble : KB_REFERENCE_TIMEOUT_S;
+    if (!command && kb_json_get(item, "timeout_s"))
+        return kb_document_fail(doc, kb_json_get(item, "timeout_s"), NULL, "is for a command");
     if (source) {
         r->kind = KB_REFERENCE_KERNEL;
     } else if (npy) {
         r->kind = KB_REFERENCE_FILE;
         return kb_read_text(doc, npy, &r->file);
     } else {
-        int n = 0;
         r->kind = KB_REFERENCE_COMMAND;
-        if (kb_read_texts(doc, command, &r->command, &n))
-            return -1;
-        return n ? 0 : kb_document_fail(doc, command, NULL, "is empty, expected a program and its arguments");
+        return kb_read_command(doc, item, &r->command, &r->timeout_s);
     }
     return 0;
 }

@@ -25,6 +25,12 @@ static const struct kb_key reference_keys[] = {
     {"args", KB_JSON_ARRAY},  {"defines", KB_JSON_OBJECT}, {"options", KB_JSON_ARRAY},     {"compiler", KB_JSON_TEXT},
     {"npy", KB_JSON_TEXT},    {"command", KB_JSON_ARRAY},  {"timeout_s", KB_JSON_INTEGER},
 };
+static const struct kb_key command_keys[] = {
+    {"name", KB_JSON_TEXT | KB_JSON_REQUIRED},
+    {"kind", KB_JSON_TEXT},
+    {"command", KB_JSON_ARRAY | KB_JSON_REQUIRED},
+    {"timeout_s", KB_JSON_INTEGER},
+};
 static const struct kb_key step_keys[] = {
     {"kernel", KB_JSON_TEXT | KB_JSON_REQUIRED},
     {"launch", KB_JSON_OBJECT},
@@ -150,14 +156,53 @@ static int read_template_values(const struct kb_document *doc, const cJSON *item
     return 0;
 }
 
+// Names of variants are names of folders in the history and of for= in //kb: lines.
+static int read_name(const struct kb_document *doc, const cJSON *item, char **out)
+{
+    if (kb_read_text(doc, item, out))
+        return -1;
+    for (const char *p = *out; *p; p++)
+        if ((unsigned char)*p <= ' ' || *p == '/' || *p == '\\' || *p == 0x7f)
+            return kb_document_fail(doc, item, NULL,
+                                    "the name \"%.60s\" may hold no blanks, slashes or control characters", *out);
+    return **out == '.' || **out == '-' ? kb_document_fail(doc, item, NULL, "a name may not begin with '%c'", **out)
+                                        : 0;
+}
+
+int kb_read_command(const struct kb_document *doc, const cJSON *item, char ***command, int *timeout_s)
+{
+    const cJSON *words = kb_json_get(item, "command"), *timeout = kb_json_get(item, "timeout_s");
+    int n = 0;
+    *timeout_s = timeout ? (int)timeout->valuedouble : KB_COMMAND_TIMEOUT_S;
+    if (timeout && (timeout->valuedouble < 1 || timeout->valuedouble > 3600))
+        return kb_document_fail(doc, timeout, NULL, "expected 1 to 3600 seconds");
+    if (kb_read_texts(doc, words, command, &n))
+        return -1;
+    return n ? 0 : kb_document_fail(doc, words, NULL, "is empty, expected a program and its arguments");
+}
+
+static bool is_command(const cJSON *item)
+{
+    return !strcmp(kb_json_text(item, "kind", ""), "command");
+}
+
+static int read_command_variant(const struct kb_document *doc, const cJSON *item, struct kb_variant *v)
+{
+    v->kind = KB_VARIANT_COMMAND;
+    if (kb_document_keys(doc, item, command_keys, KB_COUNT(command_keys), "a variant of kind \"command\"") ||
+        read_name(doc, kb_json_get(item, "name"), &v->name))
+        return -1;
+    return kb_read_command(doc, item, &v->command, &v->timeout_s);
+}
+
 static int read_kind(const struct kb_document *doc, const cJSON *item)
 {
     static const char *const kinds[] = {"cuda", "library", "command"};
     const cJSON *kind = kb_json_get(item, "kind");
     if (!kind || !strcmp(kind->valuestring, "cuda"))
         return 0;
-    if (!strcmp(kind->valuestring, "library") || !strcmp(kind->valuestring, "command"))
-        return kb_document_fail(doc, kind, "this version knows \"cuda\"",
+    if (!strcmp(kind->valuestring, "library"))
+        return kb_document_fail(doc, kind, "this version knows \"cuda\" and \"command\"",
                                 "variants of kind \"%s\" are not supported yet", kind->valuestring);
     return kb_document_unknown(doc, kind, "kind", kind->valuestring, kinds, KB_COUNT(kinds));
 }
@@ -173,22 +218,11 @@ static int read_compiler(const struct kb_document *doc, const cJSON *item, char 
     return kb_document_unknown(doc, compiler, "compiler", *out, compilers, KB_COUNT(compilers));
 }
 
-// Names of variants are names of folders in the history and of for= in //kb: lines.
-static int read_name(const struct kb_document *doc, const cJSON *item, char **out)
-{
-    if (kb_read_text(doc, item, out))
-        return -1;
-    for (const char *p = *out; *p; p++)
-        if ((unsigned char)*p <= ' ' || *p == '/' || *p == '\\' || *p == 0x7f)
-            return kb_document_fail(doc, item, NULL,
-                                    "the name \"%.60s\" may hold no blanks, slashes or control characters", *out);
-    return **out == '.' || **out == '-' ? kb_document_fail(doc, item, NULL, "a name may not begin with '%c'", **out)
-                                        : 0;
-}
-
 int kb_variant_read(const struct kb_document *doc, const cJSON *item, enum kb_variant_form form, struct kb_variant *v)
 {
     bool is_reference = form == KB_FORM_REFERENCE;
+    if (!is_reference && is_command(item))
+        return read_command_variant(doc, item, v);
     size_t variant_key_count = KB_COUNT(variant_keys) - (doc->text != NULL);
     if (is_reference ? kb_document_keys(doc, item, reference_keys, KB_COUNT(reference_keys), "the reference")
                      : kb_document_keys(doc, item, variant_keys, variant_key_count, "a variant"))

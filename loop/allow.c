@@ -1,4 +1,5 @@
-// A bench whose reference is a command: nobody runs it before somebody has seen and allowed it.
+// A bench that runs a command, for its reference or as a variant: nobody runs it before somebody has seen and allowed
+// it.
 #include "loop/parts.h"
 
 #include <stdlib.h>
@@ -25,8 +26,13 @@ void kb_permission_asked(struct kb_session *s, const cJSON *head)
 
 void kb_session_allow(struct kb_session *s)
 {
-    if (s->permission && s->bench->reference.kind == KB_REFERENCE_COMMAND)
-        kb_records_allow(s, s->bench->reference.command, kb_json_text(s->permission, "hash", ""));
+    const cJSON *words = kb_json_get(s->permission, "command"), *item;
+    char **command = kb_alloc(((size_t)cJSON_GetArraySize(words) + 1) * sizeof *command);
+    int n = 0;
+    cJSON_ArrayForEach(item, words) if (cJSON_IsString(item)) command[n++] = item->valuestring;
+    if (n)
+        kb_records_allow(s, command, kb_json_text(s->permission, "hash", ""));
+    free(command);
 }
 
 // All inputs are prepared again, now with their references, and every variant is verified. After a refusal, too: what

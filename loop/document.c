@@ -393,6 +393,25 @@ static void add_late(cJSON *item, const struct kb_model_version *v)
                                                      : "the rungs behind the verdict did not end");
 }
 
+// A variant that is a command: what it said of its own time, by case.
+static void add_reported(const struct kb_model *m, int index, cJSON *item)
+{
+    static const char *const keys[] = {"case",  "us",           "us_reason", "what",
+                                       "right", "right_reason", "roofline",  "source"};
+    if (strcmp(m->variants[index].kind, "command"))
+        return;
+    cJSON *list = cJSON_AddArrayToObject(item, "reported");
+    for (int c = 0; c < m->case_count; c++) {
+        const cJSON *said = kb_model_reported(m, index, c);
+        cJSON *entry = said ? cJSON_CreateObject() : NULL;
+        for (size_t k = 0; said && k < KB_COUNT(keys); k++)
+            if (kb_json_get(said, keys[k]))
+                kb_json_set(entry, keys[k], cJSON_Duplicate(kb_json_get(said, keys[k]), true));
+        if (entry)
+            cJSON_AddItemToArray(list, entry);
+    }
+}
+
 static cJSON *variant_of(const struct kb_model *m, int index)
 {
     const struct kb_model_variant *variant = &m->variants[index];
@@ -402,9 +421,10 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     kb_json_set_text(item, "source", variant->source);
     kb_json_set_text(item, "kernel", variant->kernel);
     add_late(item, v);
+    add_reported(m, index, item);
     if (!v) {
         const char *why = variant->file_reason            ? variant->file_reason
-                          : strcmp(variant->kind, "cuda") ? "this kind of variant is not built"
+                          : strcmp(variant->kind, "cuda") ? "a command is not built: it reports its own time"
                                                           : "it was not built";
         set_unknown(item, "version", why);
         kb_json_set_text(item, "status", variant->file_state ? "fail" : "na");

@@ -77,6 +77,7 @@ static void free_variant(struct kb_model_variant *v, int cases)
     free(v->kind);
     free(v->source);
     free(v->kernel);
+    cJSON_Delete(v->reported);
     free(v->file_state);
     free(v->file_reason);
 }
@@ -187,6 +188,8 @@ static struct kb_model_variant take_variant(struct kb_model *old, const cJSON *i
     if (same >= 0) { // its versions live on
         struct kb_model_variant *o = &old->variants[same];
         v.versions = o->versions;
+        v.reported = o->reported;
+        o->reported = NULL;
         v.version_count = o->version_count;
         v.version_capacity = o->version_capacity;
         o->versions = NULL;
@@ -454,6 +457,26 @@ static void apply_file(struct kb_model *m, const cJSON *event)
     set_text(&m->variants[i].file_reason, bad ? kb_json_text(event, "reason", NULL) : NULL);
 }
 
+static void apply_reported(struct kb_model *m, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+    char *key = kb_format("%d", (int)kb_json_int(event, "case", 0));
+    if (i >= 0 && !m->variants[i].reported)
+        m->variants[i].reported = cJSON_CreateObject();
+    if (i >= 0)
+        kb_json_set(m->variants[i].reported, key, cJSON_Duplicate(event, true));
+    free(key);
+}
+
+const cJSON *kb_model_reported(const struct kb_model *m, int variant, int case_index)
+{
+    char *key = kb_format("%d", case_index);
+    const cJSON *event =
+        variant >= 0 && variant < m->variant_count ? kb_json_get(m->variants[variant].reported, key) : NULL;
+    free(key);
+    return event;
+}
+
 static void apply_small(struct kb_model *m, const cJSON *event, const char *type)
 {
     struct kb_model_version *v;
@@ -529,6 +552,8 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_file(m, event);
     else if (!strcmp(type, "counters"))
         apply_counters(m, event);
+    else if (!strcmp(type, "reported"))
+        apply_reported(m, event);
     else
         apply_small(m, event, type);
     return 0;

@@ -45,6 +45,7 @@ struct kb_model_version {
 };
 struct kb_model_variant {
     char *name, *kind, *source, *kernel;
+    cJSON *reported;                   // of kind command: {"CASE": its `reported` event}; NULL: nothing yet
     struct kb_model_version *versions; // oldest first; the last one may be unfinished
     int version_count, version_capacity;
     char *file_state, *file_reason; // "missing", "unreadable"; NULL if fine
@@ -97,6 +98,8 @@ struct kb_model_version *kb_model_version(const struct kb_model *, int variant, 
 // The newest version of the variant that passed every rung; NULL if none.
 struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant);
 const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
+// What a variant that is a command said of its own time on a case: the `reported` event; NULL: nothing yet.
+const cJSON *kb_model_reported(const struct kb_model *, int variant, int case_index);
 // {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
 const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
 // Which output that computes nothing the bench lets pass in this case; NULL with the reason: none, or not known.

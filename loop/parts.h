@@ -31,6 +31,7 @@ struct kb_watched {
     bool missing;
     bool wanted; // by the bench as it is now
     bool data;   // .npy: part of the contract
+    bool script; // of a variant that is a command
 };
 
 struct kb_blobs {
@@ -85,8 +86,9 @@ struct kb_slot { // a variant of the bench
     struct kb_build *previous; // the good one before `current`: what a new version is compared with
     struct kb_build **known;   // this session's finished builds, oldest first
     int known_count, known_capacity;
-    bool wants_build; // content that was noted while paused, or is not looked at yet
-    int last_number;  // where there is no history
+    bool wants_build;                  // content that was noted while paused, or is not looked at yet
+    int last_number;                   // where there is no history
+    int reported_generation, reported; // a command: of the bench that its times are of; cases that were asked for
 };
 
 enum kb_program_kind { KB_PROGRAM_BUILTIN, KB_PROGRAM_REFERENCE, KB_PROGRAMS };
@@ -122,6 +124,7 @@ enum kb_request {
     KB_REQUEST_FORGET,
     KB_REQUEST_EXPORT,
     KB_REQUEST_TRACE,
+    KB_REQUEST_REPORT,
     KB_REQUESTS
 };
 struct kb_run_worker {
@@ -478,6 +481,15 @@ void kb_emit_transient(struct kb_session *, cJSON *event); // not for the sessio
 // allow.c: a bench that runs a command asks first
 void kb_permission_asked(struct kb_session *, const cJSON *head); // the worker's frame; NULL: it is prepared anew
 void kb_permission_written(struct kb_session *, bool failed, const struct kb_error *);
+
+// reported.c: variants that are commands and time themselves
+bool kb_report_due(const struct kb_session *);
+cJSON *kb_report_fields(struct kb_session *, cJSON *head); // of the request; takes and returns head
+void kb_report_yield(struct kb_session *);                 // something more urgent came
+void kb_report_frame(struct kb_session *, const cJSON *head);
+void kb_report_end(struct kb_session *, enum kb_status, const char *reason);
+void kb_report_again(struct kb_session *); // a script was saved
+bool kb_report_done(const struct kb_session *);
 
 // export.c: a failing case as a .cu
 bool kb_export_due(const struct kb_session *);                  // a run worker is to be asked

@@ -225,6 +225,32 @@ static void add_findings(const struct kb_model_version *v, int rung, struct kb_t
         kb_text_addf(out, "    ... and %.0f more\n", more + v->findings_left_out);
 }
 
+// Lines to chase: what commands said of themselves.
+static void add_reported(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++)
+        for (int c = 0; c < m->case_count && !strcmp(m->variants[i].kind, "command"); c++) {
+            const cJSON *said = kb_model_reported(m, i, c), *right = kb_json_get(said, "right");
+            const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), c);
+            double us = kb_json_number(said, "us", NAN);
+            if (!said)
+                continue;
+            kb_text_addf(out, "\n%s, case %s: ", m->variants[i].name, kb_json_text(item, "label", "?"));
+            if (isfinite(us))
+                kb_text_addf(out, "%.*f us, reported by the command%s%s; %s%s%s\n", us < 10 ? 3 : 2, us,
+                             kb_json_text(said, "what", NULL) ? ": " : "", kb_json_text(said, "what", ""),
+                             cJSON_IsTrue(right)    ? "its outputs are right"
+                             : cJSON_IsFalse(right) ? "its outputs are wrong: "
+                                                    : "not verified: ",
+                             kb_json_text(said, "right_reason", ""),
+                             kb_json_bool(kb_json_get(said, "roofline"), "impossible", false)
+                                 ? "; impossible: faster than the device can move the data"
+                                 : "");
+            else
+                kb_text_addf(out, "no time: %s\n", kb_json_text(said, "us_reason", "it gave no reason"));
+        }
+}
+
 static void add_failures(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++) {
@@ -330,6 +356,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
         kb_text_addf(&raw, " %s", kb_rungs[i].name);
     kb_text_addf(&raw, "   (%s pass, %s fail, . skipped, %s not applicable)\n", mark(KB_STATUS_PASS, ascii),
                  mark(KB_STATUS_FAIL, ascii), mark(KB_STATUS_NA, ascii));
+    add_reported(m, &raw);
     add_failures(m, &raw);
     size_t before = raw.size;
     kb_text_add(&raw, "\n");

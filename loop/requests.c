@@ -264,6 +264,12 @@ bool kb_take_gpu(struct kb_session *s)
     return false;
 }
 
+static void send_report(struct kb_session *s)
+{
+    cJSON *head = request(s, KB_REQUEST_REPORT, "report", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
+    kb_peer_send(s->run.peer, kb_report_fields(s, head), NULL, 0);
+}
+
 static void send_quiet_work(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
@@ -274,6 +280,9 @@ static void send_quiet_work(struct kb_session *s)
         cJSON *head = request(s, KB_REQUEST_ROOFS, "roofs", NULL, kb_rungs[KB_RUNG_TIME].deadline_ms);
         kb_json_set_number(head, "budget_ms", ROOFS_MS);
         kb_peer_send(r->peer, head, NULL, 0);
+    } else if (kb_report_due(s)) {
+        if (kb_take_gpu(s))
+            send_report(s);
     } else if (kb_profile_wants(s)) {
         return; // sections first: they are looked at, the pool is not
     } else if (!r->idle_done && !s->options.once && (!gpu || kb_take_gpu(s))) {
@@ -325,6 +334,9 @@ void kb_run_assign(struct kb_session *s)
     struct kb_run_worker *r = &s->run;
     if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_next_to_run(s)))
         kb_run_drop(s, r->build, "a save goes first");
+    if (r->request == KB_REQUEST_REPORT &&
+        (kb_export_due(s) || kb_tracing_due(s) || r->prepared != s->bench_generation || kb_next_to_run(s)))
+        kb_report_yield(s);
     if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
         r->idle_job || kb_run_worker_dying(s))
         return;

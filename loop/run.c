@@ -257,6 +257,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
         r->roofs_known = true;
     else if (kind == KB_REQUEST_IDLE)
         r->idle_done = true;
+    else if (kind == KB_REQUEST_REPORT)
+        kb_report_end(s, r->cancelled ? KB_STATUS_SKIP : status, reason);
     else if (kind == KB_REQUEST_EXPORT)
         kb_export_end(s, reason);
     bool checked = kind == KB_REQUEST_CHECK || kind == KB_REQUEST_LOAD;
@@ -361,6 +363,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         done_frame(s, frame->head);
     } else if (!strcmp(type, "permission")) {
         kb_permission_asked(s, frame->head);
+    } else if (!strcmp(type, "reported")) {
+        kb_report_frame(s, frame->head);
     } else if (!strcmp(type, "exported")) {
         kb_export_text(s, frame->blob);
     } else if (!strcmp(type, "rung")) {

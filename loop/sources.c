@@ -116,6 +116,10 @@ static void watch_data(struct kb_session *s)
     for (int i = 0; b->reference.kind == KB_REFERENCE_COMMAND && b->reference.command[i]; i++)
         if (kb_permission_names_file(b->reference.command[i]))
             watch_file(s, b->reference.command[i], true)->data = true;
+    for (int k = 0; k < b->variant_count; k++)
+        for (char *const *word = b->variants[k].command; word && *word; word++)
+            if (kb_permission_names_file(*word))
+                watch_file(s, *word, true)->script = true;
     for (int i = 0; i < b->arg_count; i++)
         if (b->args[i].fill.kind == KB_FILL_FILE)
             watch_file(s, b->args[i].fill.file, true)->data = true;
@@ -140,7 +144,7 @@ static void watch_all(struct kb_session *s)
 {
     const struct kb_bench *b = s->bench;
     for (int i = 0; i < s->watched_count; i++)
-        s->watched[i]->wanted = s->watched[i]->data = false;
+        s->watched[i]->wanted = s->watched[i]->data = s->watched[i]->script = false;
     const struct kb_variant *first = &b->variants[kb_focus_index(s) < 0 ? 0 : kb_focus_index(s)];
     if (first->kind == KB_VARIANT_CUDA && first->source)
         watch_file(s, first->source, false); // read first, built first
@@ -415,11 +419,14 @@ static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_
     if (w->missing)
         file_event(s, w, "back", NULL);
     w->missing = false;
+    bool script = w->script;
     shared->refs++; // accepting a bench may drop this file
     if (w == s->bench_file)
         bench_changed(s, &shared->snapshot);
     else if (w == s->reference || w->data)
         reference_changed(s);
+    if (script && shared->snapshot.saved_us)
+        kb_report_again(s);
     for (int i = 0; i < s->slot_count; i++)
         if (s->slots[i].source && s->slots[i].source->latest == shared)
             kb_consider_slot(s, i);

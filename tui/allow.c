@@ -62,12 +62,15 @@ int kb_run_allow(const char *path, struct kb_error *e)
     int code = KB_EXIT_USAGE;
     if (!kb_bench_load(clean, &b, e)) {
         char *dir = kb_path_clean(b->dir);
-        if (b->reference.kind == KB_REFERENCE_COMMAND) {
-            code = allow(dir, b->reference.command, e);
-        } else {
+        int count = b->reference.kind == KB_REFERENCE_COMMAND;
+        code = count ? allow(dir, b->reference.command, e) : KB_EXIT_PASS;
+        for (int i = 0; i < b->variant_count && code == KB_EXIT_PASS; i++)
+            if (b->variants[i].kind == KB_VARIANT_COMMAND) {
+                printf("%s", count++ ? "\n" : "");
+                code = allow(dir, b->variants[i].command, e);
+            }
+        if (!count)
             printf("%s runs no command: there is nothing to allow\n", b->name);
-            code = KB_EXIT_PASS;
-        }
         free(dir);
         kb_bench_free(b);
     }

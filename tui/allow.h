@@ -1,4 +1,5 @@
-// `kbench-tui allow BENCH`: shows the command that a bench runs as its reference, and remembers that it may.
+// `kbench-tui allow BENCH`: shows the commands that a bench runs, as its reference or variants, and remembers that they
+// may.
 #ifndef KB_TUI_ALLOW_H
 #define KB_TUI_ALLOW_H
 #include "tui/options.h"

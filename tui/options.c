@@ -18,7 +18,7 @@ static const char help[] =
     "  kbench-tui new NAME [--like BENCH]    start a bench of your own\n"
     "  kbench-tui doctor                     what is installed, what is missing, and the remedy\n"
     "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
-    "  kbench-tui allow BENCH                show the command that the bench runs as its reference, and allow it\n"
+    "  kbench-tui allow BENCH                show the commands that the bench runs, and allow them\n"
     "  kbench-tui export BENCH VARIANT [FILE.cu]   a case that it fails, as a .cu with main(), for a debugger\n"
     "  kbench-tui trace BENCH VARIANT [--case N] [--json] [--snapshot WxH]   exact spans of its marked sections\n"
     "\n"

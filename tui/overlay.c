@@ -56,7 +56,7 @@ static void allow_lines(const struct kb_app *a, struct kb_lines *out)
 {
     const cJSON *p = a->model->permission, *file;
     kb_span(kb_lines_add(out), KB_STYLE_TEXT,
-            "The reference of this bench is a command. It runs as you, without a fence:");
+            "This bench runs a command, for its reference or as a variant. It runs as you, without a fence:");
     kb_lines_add(out);
     kb_spanf(kb_lines_add(out), KB_STYLE_STRONG, "  %s", kb_json_text(p, "line", "?"));
     kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  in %s", kb_json_text(p, "dir", "?"));

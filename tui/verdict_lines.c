@@ -346,11 +346,49 @@ static void add_last_good(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_GOOD, " %s", kb_show_time(us).s);
 }
 
+const char *kb_reported_wait(const struct kb_model *m)
+{
+    const char *kind = kb_json_text(m->device, "kind", "");
+    return !strcmp(kind, "cpu")    ? "commands are asked for their time on a GPU only"
+           : !strcmp(kind, "none") ? "there is no device"
+           : m->permission         ? "a command waits to be allowed"
+                                   : "it is asked when nothing else runs";
+}
+
+// A variant that is a command has no versions and no verdict of its own.
+static void add_reported(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *said = kb_model_reported(s->model, s->variant, s->case_index), *right = kb_json_get(said, "right");
+    double us = kb_json_number(said, "us", NAN);
+    if (isnan(us)) {
+        kb_spanf(l, KB_STYLE_DIM, "no time: %s",
+                 said ? kb_json_text(said, "us_reason", "it gave no reason") : kb_reported_wait(s->model));
+        return;
+    }
+    kb_span(l, KB_STYLE_NUMBER, kb_show_time(us).s);
+    kb_spanf(l, KB_STYLE_DIM, "   reported by the command%s%s", kb_json_text(said, "what", NULL) ? ": " : "",
+             kb_json_text(said, "what", ""));
+    if (kb_json_bool(kb_json_get(said, "roofline"), "impossible", false))
+        kb_span(l, KB_STYLE_BAD, "   impossible: faster than the device can move the data");
+    if (cJSON_IsTrue(right))
+        kb_span(l, KB_STYLE_GOOD, "   outputs right");
+    else
+        kb_spanf(l, cJSON_IsFalse(right) ? KB_STYLE_BAD : KB_STYLE_WARN, "   %s: %s",
+                 cJSON_IsFalse(right) ? "outputs wrong" : "not verified",
+                 kb_json_text(said, "right_reason", "no reason"));
+}
+
 void kb_verdict_line(struct kb_line *l, const struct kb_subject *s)
 {
     enum kb_outcome o = kb_outcome_of(s);
     bool any = s->variant >= 0 && s->variant < s->model->variant_count;
     struct kb_text name = {0};
+    if (any && !strcmp(s->model->variants[s->variant].kind, "command")) {
+        kb_spanf(l, KB_STYLE_PLAIN_BADGE, " LINE ");
+        kb_spanf(l, KB_STYLE_STRONG, "  %s  ", s->model->variants[s->variant].name);
+        add_reported(l, s);
+        return;
+    }
     version_name(&name, s);
     kb_spanf(l, kb_outcome_badge(o), " %s ", kb_outcome_word(o));
     kb_spanf(l, KB_STYLE_STRONG, "  %s", name.data ? name.data : "");

@@ -300,19 +300,41 @@ static void draw_own(const struct kb_app *a, const struct kb_plot *p, const stru
     }
 }
 
+// What a command reports of itself; a wrong or impossible one has no place.
+static struct point reported(const struct kb_app *a, int variant, const struct kb_plot *p)
+{
+    const cJSON *said = kb_model_reported(a->model, variant, kb_app_pick_timed_case(a));
+    const cJSON *r = kb_json_get(said, "roofline");
+    bool none = cJSON_IsFalse(kb_json_get(said, "right")) || kb_json_bool(r, "impossible", false);
+    struct point point = {.intensity = none ? NAN : kb_json_number(r, "intensity", NAN),
+                          .attained = none ? NAN : kb_json_number(r, "attained_flops", NAN),
+                          .rate = none ? NAN : kb_json_number(r, "attained_bytes_per_s", NAN)};
+    if (!(point.intensity > 0) && point.rate > 0) {
+        point.intensity = p->x0;
+        point.attained = p->x0 * point.rate;
+    }
+    return point;
+}
+
 // Signs of the others below, then one's own, then the names of the others where there is room.
 static void draw_points(const struct kb_app *a, const struct kb_plot *p, const struct roofs *r)
 {
     bool *taken = kb_alloc((size_t)p->canvas.area.h + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < a->model->variant_count; i++) {
-            struct point other = placed(a, kb_last_good(a->model, i), p);
-            if (i == a->variant || isnan(other.attained))
+            bool command = !strcmp(a->model->variants[i].kind, "command");
+            struct point other = command ? reported(a, i, p) : placed(a, kb_last_good(a->model, i), p);
+            if ((i == a->variant && !command) || isnan(other.attained))
                 continue;
+            char *name = kb_format("%s%s", a->model->variants[i].name, command ? ", reference line" : "");
             if (pass == 0)
-                kb_plot_sign(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained, a->ascii ? "o" : "○");
+                kb_plot_sign(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained,
+                             command    ? (a->ascii ? "=" : "◇")
+                             : a->ascii ? "o"
+                                        : "○");
             else
-                draw_name(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained, a->model->variants[i].name, taken);
+                draw_name(p, KB_STYLE_OTHER_POINT, other.intensity, other.attained, name, taken);
+            free(name);
         }
         if (pass == 0)
             draw_own(a, p, r, taken);

@@ -2,12 +2,14 @@
 // GPU what was counted instead of the time.
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/view.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIXED = 2 + 5 + 2, BAR_LEAST = 8, BAR_MOST = 40 }; // cursor, version, sign
@@ -145,8 +147,50 @@ static void add_trouble(struct kb_line *l, const struct kb_app *a, const struct 
         kb_spanf(l, KB_STYLE_DIM, "  last good v%d %s", good->number, isnan(us) ? "" : kb_show_time(us).s);
 }
 
+// A line to chase: what a command says of itself, as what it is.
+static void reported_row(struct kb_line *l, const struct kb_app *a, int i, int name, int width)
+{
+    const cJSON *said = kb_model_reported(a->model, i, kb_app_pick_timed_case(a)), *right = kb_json_get(said, "right");
+    double us = kb_json_number(said, "us", NAN);
+    bool here = i == a->variant, impossible = kb_json_bool(kb_json_get(said, "roofline"), "impossible", false);
+    kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
+    kb_span_cut(l, name, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, a->model->variants[i].name);
+    kb_span_right(l, name + 7, KB_STYLE_DIM, "line");
+    kb_spanf(l,
+             cJSON_IsTrue(right)    ? KB_STYLE_GOOD
+             : cJSON_IsFalse(right) ? KB_STYLE_BAD
+                                    : KB_STYLE_DIM,
+             " %s",
+             kb_sign(cJSON_IsTrue(right)    ? KB_SIGN_PASS
+                     : cJSON_IsFalse(right) ? KB_SIGN_FAIL
+                                            : KB_SIGN_NONE,
+                     a->ascii));
+    if (isnan(us) || cJSON_IsFalse(right) || impossible) {
+        const char *why = cJSON_IsFalse(right) ? kb_json_text(said, "right_reason", "its outputs are wrong")
+                          : impossible         ? "impossible: faster than the device can move the data"
+                          : said               ? kb_json_text(said, "us_reason", "it gave no reason")
+                                               : kb_reported_wait(a->model);
+        kb_span(l, KB_STYLE_DIM, " ");
+        kb_span_cut(l, width - kb_line_width(l), cJSON_IsFalse(right) || impossible ? KB_STYLE_BAD : KB_STYLE_DIM, why);
+        return;
+    }
+    int x = name + FIXED + timed[0].width;
+    kb_span_right(l, x, KB_STYLE_NUMBER, kb_show_time(us).s);
+    kb_span_right(l, x += timed[1].width, KB_STYLE_TEXT,
+                  kb_show_percent(kb_json_number(kb_json_get(said, "roofline"), "share", NAN)).s);
+    kb_span(l, KB_STYLE_DIM, "  ");
+    char *text = kb_format("reported by the command%s%s%s", cJSON_IsTrue(right) ? ", outputs right" : ", not verified",
+                           kb_json_text(said, "what", NULL) ? ": " : "", kb_json_text(said, "what", ""));
+    kb_span_cut(l, width - kb_line_width(l), KB_STYLE_DIM, text);
+    free(text);
+}
+
 static void row(struct kb_line *l, const struct kb_app *a, int i, int name, int width)
 {
+    if (!strcmp(a->model->variants[i].kind, "command")) {
+        reported_row(l, a, i, name, width);
+        return;
+    }
     struct kb_subject s;
     kb_app_subject(a, i, kb_model_current(a->model, i), &s);
     enum kb_outcome o = kb_outcome_of(&s);

@@ -7,7 +7,10 @@
 #include "bench/permission.h"
 #include "verify/command_cache.h"
 #include "verify/npy.h"
+#include "verify/trial.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,16 +137,16 @@ static char *last_line(const struct kb_capture *ran)
     return clean;
 }
 
-static int judge(struct kb_data *d, const struct kb_capture *ran, struct kb_error *e)
+static int judge(struct kb_data *d, const struct kb_program_line *p, const struct kb_capture *ran, struct kb_error *e)
 {
     static const char by_hand[] = "what it printed is in the log; mend it and save, or restart the workers";
-    const char *name = "reference.command";
+    const char *name = p->name;
     d->command.stopped = ran->stopped;
     if (ran->stopped)
         return kb_fail(e, name, NULL, "it was ended: something else goes first");
     if (ran->timed_out)
-        return kb_fail(e, name, "make it quicker, or its cases smaller, or set reference.timeout_s",
-                       "it did not end within %d s", d->bench->reference.timeout_s);
+        return kb_fail(e, name, "make it quicker, or its cases smaller, or set its timeout_s",
+                       "it did not end within %d s", p->timeout_s);
     if (ran->cut)
         return kb_fail(e, name, "let it print less: results belong into files",
                        "it printed more than %d KiB, and was ended", KB_COMMAND_OUTPUT_BYTES >> 10);
@@ -159,9 +162,9 @@ static int judge(struct kb_data *d, const struct kb_capture *ran, struct kb_erro
     return -1;
 }
 
-static int check_program(const struct kb_data *d, struct kb_error *e)
+static int check_program(const struct kb_data *d, const struct kb_program_line *p, struct kb_error *e)
 {
-    const char *program = d->bench->reference.command[0];
+    const char *program = p->argv[0];
     char *beside = strchr(program, '/') ? kb_path_join(d->command.dir, program) : NULL;
     char *found = kb_which(beside ? beside : program);
     free(beside);
@@ -169,16 +172,15 @@ static int check_program(const struct kb_data *d, struct kb_error *e)
     free(found);
     if (there)
         return 0;
-    return kb_fail(e, "reference.command",
+    return kb_fail(e, p->name,
                    strchr(program, '/') ? "paths are relative to the bench's folder; chmod +x it"
                                         : "install it, or name it with its path",
                    "there is no program \"%s\"", program);
 }
 
 // What is told by the environment goes in front, through env(1): this process keeps its own as it is.
-static char **arguments(const struct kb_data *d, const char *in, const char *out, const char *description)
+static char **arguments(char *const *command, const char *in, const char *out, const char *description)
 {
-    char *const *command = d->bench->reference.command;
     int n = 0, words = 0;
     while (command[words])
         words++;
@@ -194,23 +196,27 @@ static char **arguments(const struct kb_data *d, const char *in, const char *out
     return argv;
 }
 
-static int run(struct kb_data *d, const char *in, const char *out, const char *description, struct kb_error *e)
+// printed: what it wrote to its standard output; NULL: that is not wanted.
+static int run(struct kb_data *d, const struct kb_program_line *p, const char *in, const char *out,
+               const char *description, struct kb_text *printed, struct kb_error *e)
 {
     struct kb_capture ran;
     struct kb_error inner = {0};
-    if (check_program(d, e))
+    if (check_program(d, p, e))
         return -1;
-    char **argv = arguments(d, in, out, description);
-    int failed = kb_capture_while(argv, d->command.dir, d->bench->reference.timeout_s * 1000, KB_COMMAND_OUTPUT_BYTES,
-                                  d->command.stop, d->command.context, &ran, &inner);
+    char **argv = arguments(p->argv, in, out, description);
+    int failed = kb_capture_while(argv, d->command.dir, p->timeout_s * 1000, KB_COMMAND_OUTPUT_BYTES, d->command.stop,
+                                  d->command.context, &ran, &inner);
     for (int i = 0; argv[i]; i++)
         free(argv[i]);
     free(argv);
     if (failed)
-        return kb_fail(e, "reference.command", inner.remedy, "it cannot be started: %s", inner.what);
+        return kb_fail(e, p->name, inner.remedy, "it cannot be started: %s", inner.what);
     if (!ran.stopped)
         say_output(&d->command, &ran);
-    failed = judge(d, &ran, e);
+    failed = judge(d, p, &ran, e);
+    if (!failed && printed)
+        kb_text_bytes(printed, ran.out.data ? ran.out.data : "", ran.out.size);
     kb_capture_free(&ran);
     return failed;
 }
@@ -224,9 +230,9 @@ static bool is_precise_enough(enum kb_dtype wanted, enum kb_dtype found)
     return kb_dtype_is_float(found) && (found == KB_F64 || (wanted != KB_F64 && (found == KB_F32 || wanted != KB_F32)));
 }
 
-// One output as the reference keeps it, into `to`.
-static int read_output(const struct kb_data *d, const struct kb_case_data *c, int arg, const char *dir, char *to,
-                       struct kb_error *e)
+// One output, as elements of `type`. One that is to decide what is right (in doubles) must have the digits for it.
+static int read_output(const struct kb_data *d, const struct kb_case_data *c, int arg, const char *dir,
+                       enum kb_dtype type, char *to, struct kb_error *e)
 {
     const struct kb_arg *a = &d->bench->args[arg];
     char *name = kb_format("%s.npy", a->name), *path = kb_path_join(dir, name), *bytes = NULL;
@@ -235,17 +241,18 @@ static int read_output(const struct kb_data *d, const struct kb_case_data *c, in
     int failed;
     if (!kb_is_file(path))
         failed = kb_fail(e, name, "numpy.save(os.environ[\"KBENCH_OUT\"] + \"/NAME.npy\", array) for each output",
-                         "the reference's command did not write it into the folder $KBENCH_OUT");
+                         "the command did not write it into the folder $KBENCH_OUT");
     else
         failed = kb_file_read(path, limit, &bytes, &size, e) || kb_npy_parse(bytes, size, name, &npy, e) ||
                  kb_npy_fits(&npy, a->ndim, c->shape[arg], name, e);
-    if (!failed && !is_precise_enough(a->dtype, npy.dtype))
+    bool decides = type == kb_reference_type(a->dtype) && kb_dtype_is_float(type);
+    if (!failed && (decides || !kb_dtype_is_float(type)) && !is_precise_enough(a->dtype, npy.dtype))
         failed = kb_fail(e, name,
                          kb_dtype_is_float(a->dtype) ? "write it as float64: array.astype(\"float64\")"
                                                      : "write it in the output's own type",
-                         "the reference's command wrote %s, which cannot tell whether %s is right",
-                         kb_dtype_name(npy.dtype), kb_dtype_name(a->dtype));
-    failed = failed || kb_npy_convert(&npy, kb_reference_type(a->dtype), to, name, e);
+                         "the command wrote %s, which cannot stand for %s", kb_dtype_name(npy.dtype),
+                         kb_dtype_name(a->dtype));
+    failed = failed || kb_npy_convert(&npy, type, to, name, e);
     free(bytes);
     free(path);
     free(name);
@@ -268,7 +275,7 @@ static int read_outputs(const struct kb_data *d, const struct kb_case_data *c, c
         const struct kb_arg *a = &d->bench->args[i];
         if (!kb_arg_is_written(a->role))
             continue;
-        if (read_output(d, c, i, dir, to, e))
+        if (read_output(d, c, i, dir, kb_reference_type(a->dtype), to, e))
             return -1;
         to += (size_t)c->elements[i] * kb_dtype_bytes(kb_reference_type(a->dtype));
     }
@@ -290,54 +297,77 @@ static int upload(struct kb_data *d, const struct kb_case_data *c, const struct 
     return 0;
 }
 
-static int run_in(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, const char *dir,
-                  const char *description, char *results, struct kb_error *e)
+struct job { // one run: what of, and what is done with the folder that it wrote to
+    struct kb_data *d;
+    struct kb_case_data *c;
+    struct kb_set *set;
+    const struct kb_program_line *program;
+    const char *description;
+    struct kb_text *printed;
+    int (*take)(struct job *, const char *dir, struct kb_error *);
+    void *result;
+};
+
+static int run_in(struct job *j, const char *dir, struct kb_error *e)
 {
     char *in = kb_path_join(dir, "in"), *out = kb_path_join(dir, "out");
-    int failed = kb_make_dirs(in, e) || kb_make_dirs(out, e) || write_inputs(d, c, s, in, e) ||
-                 run(d, in, out, description, e) || read_outputs(d, c, out, results, e);
+    int failed = kb_make_dirs(in, e) || kb_make_dirs(out, e) || write_inputs(j->d, j->c, j->set, in, e) ||
+                 run(j->d, j->program, in, out, j->description, j->printed, e) || j->take(j, out, e);
     free(in);
     free(out);
     return failed ? -1 : 0;
 }
 
-static int run_fresh(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, const char *description,
-                     char *results, struct kb_error *e)
+static int run_fresh(struct job *j, struct kb_error *e)
 {
     const char *temporary = getenv("TMPDIR");
-    char *dir = kb_format("%s/kbench-reference-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    char *dir = kb_format("%s/kbench-command-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     int failed = 0;
     if (!mkdtemp(dir)) // for this user alone
         failed = kb_fail(e, dir, "set TMPDIR to a folder with room", "the inputs cannot be written: no folder");
     if (!failed) {
-        failed = run_in(d, c, s, dir, description, results, e);
+        failed = run_in(j, dir, e);
         kb_remove_tree(dir);
     }
     free(dir);
     return failed;
 }
 
+// What is allowed is looked at right before it runs. p is to be freed also on failure.
+static int check_permission(const struct kb_data *d, const struct kb_program_line *program, struct kb_permission *p,
+                            struct kb_error *e)
+{
+    *p = (struct kb_permission){0};
+    if (!d->command.dir)
+        return kb_fail(e, program->name, "kbench-tui allow BENCH", "nobody has allowed it");
+    if (kb_permission_read(d->command.dir, program->argv, p, e))
+        return -1;
+    return p->given ? 0
+                    : kb_fail(e, program->name, "look at it, then kbench-tui allow BENCH",
+                              "what it would run has changed since it was allowed");
+}
+
+static int take_reference(struct job *j, const char *dir, struct kb_error *e)
+{
+    return read_outputs(j->d, j->c, dir, j->result, e);
+}
+
 int kb_command_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
+    const struct kb_program_line program = {d->bench->reference.command, d->bench->reference.timeout_s,
+                                            "reference.command"};
     struct kb_permission permission;
     d->command.stopped = false;
-    if (!d->command.dir)
-        return kb_fail(e, "reference.command", "kbench-tui allow BENCH", "nobody has allowed it");
-    if (kb_permission_read(d->command.dir, d->bench->reference.command, &permission, e))
-        return -1;
-    bool given = permission.given;
-    char *description = given ? describe(d, c, e) : NULL;
-    int failed = !given        ? kb_fail(e, "reference.command", "look at it, then kbench-tui allow BENCH",
-                                         "what it would run has changed since it was allowed")
-                 : description ? 0
-                               : -1;
+    char *description = check_permission(d, &program, &permission, e) ? NULL : describe(d, c, e);
+    int failed = description ? 0 : -1;
     if (!failed) {
         size_t bytes = result_bytes(d, c);
         char *results = kb_alloc(bytes + 8), *key = kb_command_key(d, s, &permission, description);
+        struct job job = {d, c, s, &program, description, NULL, take_reference, results};
         double us = 0;
         if (!kb_command_cached(key, results, bytes, &us)) {
             int64_t start = kb_now_us();
-            failed = run_fresh(d, c, s, description, results, e);
+            failed = run_fresh(&job, e);
             us = (double)(kb_now_us() - start);
             if (!failed)
                 kb_command_keep(key, results, bytes, us);
@@ -348,6 +378,101 @@ int kb_command_reference(struct kb_data *d, struct kb_case_data *c, struct kb_se
         free(key);
     }
     free(description);
+    kb_permission_free(&permission);
+    return failed ? -1 : 0;
+}
+
+// A variant that times itself
+
+// The last line that is an object with a time above zero.
+static bool find_time(const struct kb_text *printed, struct kb_reported *r)
+{
+    const char *at = printed->data ? printed->data : "";
+    for (bool more = true; more;) {
+        size_t n = strcspn(at, "\n");
+        cJSON *line = cJSON_ParseWithLength(at, n);
+        double us = kb_json_number(line, "us", NAN);
+        if (cJSON_IsObject(line) && us > 0 && isfinite(us)) {
+            char *what = kb_cleaned(kb_json_text(line, "what", ""));
+            r->us = us;
+            snprintf(r->what, sizeof r->what, "%.199s", what);
+            free(what);
+        }
+        cJSON_Delete(line);
+        more = at[n] != 0;
+        at += n + more;
+    }
+    return r->us > 0;
+}
+
+static bool wrote_any(const struct kb_data *d, const char *dir)
+{
+    bool any = false;
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        char *name = kb_format("%s/%s.npy", dir, d->bench->args[i].name);
+        any = any || (kb_arg_is_written(d->bench->args[i].role) && kb_is_file(name));
+        free(name);
+    }
+    return any;
+}
+
+// Its outputs take the place of a kernel's.
+static int place_outputs(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, const char *dir,
+                         struct kb_error *e)
+{
+    if (kb_data_reset(d, c, s, 0, e))
+        return -1;
+    for (int i = 0; i < d->bench->arg_count; i++) {
+        const struct kb_arg *a = &d->bench->args[i];
+        size_t bytes = (size_t)c->elements[i] * kb_dtype_bytes(a->dtype);
+        if (!kb_arg_is_written(a->role))
+            continue;
+        char *values = kb_alloc(bytes + 8);
+        int failed = read_output(d, c, i, dir, a->dtype, values, e) ||
+                     (bytes && d->device->ops->to_device(d->device, c->work[0][i].address, values, bytes, e));
+        free(values);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static int take_report(struct job *j, const char *dir, struct kb_error *e)
+{
+    struct kb_reported *r = j->result;
+    struct kb_trial t = {0};
+    struct kb_error why = {0};
+    if (!find_time(j->printed, r))
+        return kb_fail(e, j->program->name, "print a line such as {\"us\": 34.1, \"what\": \"torch.softmax\"}",
+                       "it printed no time");
+    if (!j->set->has_reference || !wrote_any(j->d, dir)) {
+        snprintf(r->reason, sizeof r->reason, "%s",
+                 j->set->has_reference ? "it wrote no outputs" : "there is no reference to compare with");
+        return 0;
+    }
+    int failed = place_outputs(j->d, j->c, j->set, dir, &why) || kb_trial_compare(j->d, j->c, j->set, 0, &t, &why);
+    r->compared = true;
+    r->right = !failed && t.pass;
+    if (failed)
+        snprintf(r->reason, sizeof r->reason, "%.398s", kb_error_line(&why));
+    else if (!t.pass)
+        snprintf(r->reason, sizeof r->reason, "%.398s", t.reason);
+    kb_trial_free(&t);
+    return failed && kb_device_is_lost(j->d->device) ? kb_fail(e, NULL, NULL, "%s", r->reason) : 0;
+}
+
+int kb_command_report(struct kb_data *d, struct kb_case_data *c, struct kb_set *s,
+                      const struct kb_program_line *program, struct kb_reported *r, struct kb_error *e)
+{
+    struct kb_permission permission;
+    struct kb_text printed = {0};
+    *r = (struct kb_reported){0};
+    d->command.stopped = false;
+    char *description = check_permission(d, program, &permission, e) ? NULL : describe(d, c, e);
+    struct job job = {d, c, s, program, description, &printed, take_report, r};
+    int failed = !description || run_fresh(&job, e);
+    free(description);
+    kb_text_free(&printed);
     kb_permission_free(&permission);
     return failed ? -1 : 0;
 }

@@ -110,7 +110,7 @@ static const struct {
 } requests[] = {
     {"prepare", run_prepare}, {"check", run_check}, {"run", run_run},       {"verify", run_verify},
     {"time", run_time},       {"roofs", run_roofs}, {"forget", run_forget}, {"export", run_export},
-    {"idle", run_idle},       {"trace", run_trace}, {"races", run_races},
+    {"idle", run_idle},       {"trace", run_trace}, {"races", run_races},   {"report", run_report},
 };
 
 static void serve(struct run_worker *w, const struct kb_frame *f)

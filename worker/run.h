@@ -1,6 +1,7 @@
 // The run worker's own: its state, and one function for each kind of request. Each sends exactly one `done`.
 #ifndef KB_WORKER_RUN_H
 #define KB_WORKER_RUN_H
+#include "bench/permission.h"
 #include "profiles/roofline.h"
 #include "profiles/timing_floor.h"
 #include "verify/data.h"
@@ -57,7 +58,12 @@ void run_roofs(struct run_worker *, const struct kb_frame *);
 void run_trace(struct run_worker *, const struct kb_frame *);
 void run_forget(struct run_worker *, const struct kb_frame *);
 void run_export(struct run_worker *, const struct kb_frame *);
+void run_report(struct run_worker *, const struct kb_frame *);
 void run_idle(struct run_worker *, const struct kb_frame *);
+
+// For verify/command.h: what a command of the bench in this folder is asked and told.
+struct kb_command run_command_hooks(struct run_worker *, const char *dir);
+void run_ask_permission(const struct run_worker *, const char *dir, char *const *command, const struct kb_permission *);
 
 // The version of a request, marked as used; NULL if it is not (any more) loaded.
 struct run_version *run_find(struct run_worker *, const char *key);

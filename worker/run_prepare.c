@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "bench/permission.h"
 #include "profiles/timing.h"
 #include "verify/stress.h"
 #include "worker/run.h"
@@ -83,21 +82,25 @@ static void command_says(void *context, const char *text, size_t size)
     kb_worker_log(kb_frame_job(w->frame), "run", text, size);
 }
 
+struct kb_command run_command_hooks(struct run_worker *w, const char *dir)
+{
+    return (struct kb_command){dir, command_stops, command_says, w, false};
+}
+
 // What would be run, for somebody to look at.
-static void ask_permission(const struct run_worker *w, const char *dir, const struct kb_bench *b,
-                           const struct kb_permission *p)
+void run_ask_permission(const struct run_worker *w, const char *dir, char *const *words, const struct kb_permission *p)
 {
     cJSON *head = kb_frame_head("permission", kb_frame_job(w->frame)), *files = cJSON_CreateArray();
     cJSON *command = cJSON_CreateArray();
-    for (int i = 0; b->reference.command[i]; i++)
-        cJSON_AddItemToArray(command, cJSON_CreateString(b->reference.command[i]));
+    for (int i = 0; words[i]; i++)
+        cJSON_AddItemToArray(command, cJSON_CreateString(words[i]));
     for (int i = 0; i < p->file_count && i < 64; i++) {
         cJSON *item = cJSON_CreateObject();
         kb_worker_set_clean(item, "name", p->files[i].name, 300);
         kb_json_set_number(item, "bytes", (double)p->files[i].size);
         cJSON_AddItemToArray(files, item);
     }
-    char *line = kb_command_line(b->reference.command);
+    char *line = kb_command_line(words);
     kb_worker_set_clean(head, "line", line, 2000);
     kb_json_set_text(head, "dir", dir);
     kb_json_set_text(head, "hash", p->hash.hex);
@@ -118,9 +121,9 @@ static int take_command(struct run_worker *w, struct kb_data_request *r, struct 
     if (kb_permission_read(dir, r->bench->reference.command, &p, e))
         return -1;
     if (p.given)
-        r->command = (struct kb_command){dir, command_stops, command_says, w, false};
+        r->command = run_command_hooks(w, dir);
     else
-        ask_permission(w, dir, r->bench, &p);
+        run_ask_permission(w, dir, r->bench->reference.command, &p);
     kb_permission_free(&p);
     return 0;
 }

@@ -129,7 +129,19 @@ static void test_forms_of_reference_tolerance_goal(void **state)
     assert_int_equal(b->reference.kind, KB_REFERENCE_COMMAND);
     assert_string_equal(b->reference.command[1], "r.py");
     assert_null(b->reference.command[2]);
+    assert_int_equal(b->reference.timeout_s, KB_COMMAND_TIMEOUT_S);
     kb_bench_free(b);
+    char *rival = support_replaced(support_softmax, "\"variants\": [",
+                                   "\"variants\": [ {\"name\":\"torch\",\"kind\":"
+                                   "\"command\",\"command\":[\"python3\",\"t.py\"],\"timeout_s\":120},");
+    b = support_parse(rival);
+    assert_int_equal(b->variants[0].kind, KB_VARIANT_COMMAND);
+    assert_string_equal(b->variants[0].command[1], "t.py");
+    assert_int_equal(b->variants[0].timeout_s, 120);
+    assert_null(b->variants[0].source);
+    assert_int_equal(b->variants[1].kind, KB_VARIANT_CUDA);
+    kb_bench_free(b);
+    free(rival);
     char *bounds = support_replaced(support_softmax, "\"auto\"", "{\"max_abs\":1e-5,\"cosine\":0.99}");
     b = support_parse(bounds);
     assert_int_equal(b->tolerance.kind, KB_TOLERANCE_BOUNDS);

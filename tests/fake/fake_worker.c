@@ -388,11 +388,32 @@ static void ask_permission(const struct kb_frame *f)
     if (hash && access(path, F_OK)) {
         cJSON *head = kb_frame_head("permission", kb_frame_job(f));
         kb_json_set_text(head, "hash", hash);
+        cJSON *words = cJSON_AddArrayToObject(head, "command");
+        cJSON_AddItemToArray(words, cJSON_CreateString("sh"));
+        cJSON_AddItemToArray(words, cJSON_CreateString("ref.sh"));
         kb_json_set_text(head, "line", "sh ref.sh");
         kb_json_set_text(head, "dir", kb_json_text(f->head, "dir", NULL));
         send_frame(head, NULL, 0);
     }
     free(path);
+}
+
+// What the command says is its second word; false: the answer was given.
+static bool report(const struct kb_frame *f)
+{
+    const cJSON *word = cJSON_GetArrayItem(kb_json_get(f->head, "command"), 1);
+    const char *says = word ? word->valuestring : "";
+    const char *status = obey(says, kb_frame_job(f));
+    if (status && strcmp(status, "pass"))
+        done(kb_frame_job(f), status, "it was told to", false);
+    if (!status || strcmp(status, "pass"))
+        return false;
+    cJSON *head = kb_frame_head("reported", kb_frame_job(f));
+    kb_json_set_number(head, "case", kb_json_number(f->head, "case", -1));
+    kb_json_set_number(head, "us", atof(says));
+    kb_json_set_bool(head, "right", true);
+    send_frame(head, NULL, 0);
+    return true;
 }
 
 static double microseconds(const char *key)
@@ -519,6 +540,8 @@ static void run(const struct kb_frame *f)
             send_frame(kb_frame_head("roofs", job), NULL, 0);
         if (!strcmp(type, "prepare"))
             ask_permission(f);
+        if (!strcmp(type, "report") && !report(f))
+            return;
         if (!strcmp(type, "export"))
             exported(f);
         done(job, "pass", NULL, false);

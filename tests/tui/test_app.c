@@ -446,6 +446,45 @@ static void test_permission(void **state)
     assert_int_equal(app.overlay, KB_OVERLAY_NONE);
 }
 
+static void test_reported(void **state)
+{
+    (void)state;
+    apply("{\"type\":\"session\",\"t_ms\":0,\"bench\":{\"name\":\"b\"},\"cases\":[{\"index\":0,\"label\":\"big\","
+          "\"timed\":"
+          "true}],\"headline\":0,\"variants\":[{\"name\":\"one\",\"source\":\"one.cu\"},{\"name\":\"torch\",\"kind\":"
+          "\"command\"}"
+          "],\"focus\":\"one\"}");
+    press('v');
+    char *shown = screen_text(140, 36);
+    assert_non_null(strstr(shown, "LINE"));
+    assert_non_null(strstr(shown, "asked when nothing else runs"));
+    free(shown);
+    apply("{\"type\":\"reported\",\"variant\":\"torch\",\"case\":0,\"us\":34.1,\"what\":\"torch 2.5\",\"right\":true,"
+          "\"roofline\":{\"share\":0.5}}");
+    shown = screen_text(140, 36);
+    assert_non_null(strstr(shown, "34.1 us   reported by the command: torch 2.5   outputs right"));
+    assert_non_null(strstr(shown, "50%"));
+    free(shown);
+    apply("{\"type\":\"reported\",\"variant\":\"torch\",\"case\":0,\"us\":34.1,\"right\":null,\"right_reason\":\"it "
+          "wrote no "
+          "outputs\"}");
+    shown = screen_text(140, 36);
+    assert_non_null(strstr(shown, "not verified: it wrote no outputs"));
+    free(shown);
+    apply("{\"type\":\"reported\",\"variant\":\"torch\",\"case\":0,\"us\":null,\"us_reason\":\"its outputs are wrong: "
+          "all of y\","
+          "\"right\":false,\"right_reason\":\"all of y\"}");
+    shown = screen_text(140, 36);
+    assert_non_null(strstr(shown, "no time: its outputs are wrong: all of y"));
+    assert_null(strstr(shown, "34.1 us"));
+    free(shown);
+    apply("{\"type\":\"reported\",\"variant\":\"torch\",\"case\":0,\"us\":0.1,\"right\":true,\"roofline\":{"
+          "\"impossible\":true}}");
+    shown = screen_text(140, 36);
+    assert_non_null(strstr(shown, "impossible: faster than"));
+    free(shown);
+}
+
 static void test_old_versions(void **state)
 {
     (void)state;
@@ -549,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_export, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_case_picker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log, set_up, tear_down),

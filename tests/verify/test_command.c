@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "bench/permission.h"
+#include "verify/command.h"
 #include "verify/npy.h"
 #include "verify/support_device.h"
 
@@ -173,7 +174,7 @@ static void failures_are_named(void **state)
     expect_error("echo first >&2; echo no torch here >&2; exit 3\n", 60, "exit code 3: no torch here", "log");
     expect_error("exit 9\n", 60, "exit code 9", "log");
     expect_error("kill -SEGV $$\n", 60, "signal 11", "log");
-    expect_error("sleep 100\n", 1, "within 1 s", "reference.timeout_s");
+    expect_error("sleep 100\n", 1, "within 1 s", "timeout_s");
     expect_error("yes\n", 60, "more than 1024 KiB", "less");
     expect_error("true\n", 60, "did not write it", "numpy.save");
     expect_error("echo no numbers > \"$KBENCH_OUT/y.npy\"\n", 60, "no .npy file", "");
@@ -257,6 +258,60 @@ static void can_be_ended_from_outside(void **state)
     free(go);
 }
 
+static int report(const char *text, const struct toy_entry *entries, struct kb_reported *r, struct kb_error *e)
+{
+    struct toy t;
+    write_script("cp \"$KBENCH_IN/x.npy\" \"$KBENCH_OUT/y.npy\"\n");
+    char *path = kb_path_join(dir, "rival.sh");
+    char *argv[] = {"sh", "rival.sh", NULL};
+    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
+    allow(); // the script of the reference; rival.sh lies beside it, so it counts
+    struct kb_permission p;
+    assert_int_equal(kb_permission_read(dir, argv, &p, NULL), 0);
+    assert_int_equal(kb_permission_give(&p, NULL), 0);
+    kb_permission_free(&p);
+    begin(&t, entries, 60);
+    struct kb_case_data *c = &t.data.cases[0];
+    const struct kb_program_line program = {argv, 60, "rival"};
+    assert_int_equal(kb_data_prepare(&t.data, c, e), 0);
+    int status = kb_command_report(&t.data, c, &c->sets[0], &program, r, e);
+    toy_teardown(&t);
+    free(path);
+    return status;
+}
+
+static void variant_times_itself(void **state)
+{
+    (void)state;
+    struct kb_reported r;
+    struct kb_error e = {0};
+    assert_int_equal(report("echo loading\necho '{\"us\": 99}'\necho '{\"us\": 12.5, \"what\": \"torch 2.5\"}'\n"
+                            "echo '{\"us\": -1}'\necho '[1]'\n",
+                            right, &r, &e),
+                     0);
+    assert_true(r.us == 12.5);
+    assert_string_equal(r.what, "torch 2.5");
+    assert_false(r.compared);
+    assert_string_equal(r.reason, "it wrote no outputs");
+    assert_int_equal(report("cp \"$KBENCH_IN/x.npy\" \"$KBENCH_OUT/y.npy\"\necho '{\"us\": 3}'\n", right, &r, &e), 0);
+    assert_true(r.compared && r.right);
+    assert_int_equal(report("head -c 128 \"$KBENCH_IN/x.npy\" > \"$KBENCH_OUT/y.npy\"\nhead -c 264 /dev/zero >> "
+                            "\"$KBENCH_OUT/y.npy\"\necho '{\"us\": 3}'\n",
+                            right, &r, &e),
+                     0);
+    assert_true(r.compared && !r.right);
+    assert_non_null(strstr(r.reason, "33 of 33 elements are wrong"));
+    assert_int_equal(report("echo nothing > \"$KBENCH_OUT/y.npy\"\necho '{\"us\": 3}'\n", right, &r, &e), 0);
+    assert_true(r.compared && !r.right);
+    assert_non_null(strstr(r.reason, "no .npy file"));
+    assert_int_equal(report("echo fast\n", right, &r, &e), -1);
+    assert_string_equal(e.what, "it printed no time");
+    assert_non_null(strstr(e.remedy, "\"us\""));
+    assert_int_equal(report("exit 7\n", right, &r, &e), -1);
+    assert_string_equal(e.on, "rival");
+    assert_string_equal(e.what, "it ended with exit code 7");
+}
+
 // acc += w, where w is bf16, which comes as float32; count: integers keep their type.
 static void add(void *const *a)
 {
@@ -299,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(program_that_is_not_there_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_what_was_allowed_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(can_be_ended_from_outside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(variant_times_itself, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_types_and_inouts, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
