@@ -163,7 +163,8 @@ bool ptx_find_global(struct ptx_warp *w, const struct ptx_op *o, const struct pt
 {
     const struct ptx_launch *l = w->thread->launch;
     const struct ptx_allocation *a = ptx_space_find(l->space, low);
-    if (a && low >= a->low && high <= a->high && !(a->read_only && o->write)) {
+    // high < low: some address lies at the end of all addresses.
+    if (a && low >= a->low && high <= a->high && high > low && !(a->read_only && o->write)) {
         struct ptx_op_count *c = &w->thread->ops[o->id];
         if (l->check != PTX_CHECK_FULL && o->space != PTX_SPACE_GENERIC) {
             c->low = a->low;
@@ -220,7 +221,7 @@ bool ptx_find_shared(struct ptx_warp *w, const struct ptx_op *o, const struct pt
 {
     const struct ptx_launch *l = w->thread->launch;
     const struct ptx_shared_range *r = shared_range(l, low);
-    if (r && high <= r->high) {
+    if (r && high <= r->high && high > low) {
         struct ptx_op_count *c = &w->thread->ops[o->id];
         if (l->check != PTX_CHECK_FULL && o->space == PTX_SPACE_SHARED) {
             c->low = r->low;

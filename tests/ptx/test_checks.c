@@ -134,6 +134,35 @@ static void test_barriers(void **state)
     cpu_close(&c);
 }
 
+// Addresses just below zero: what is added to them must not wrap around.
+static void test_wrapped(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"row", "one", "shared", "stored"};
+    struct cpu c;
+    cpu_open(&c, NULL);
+    cpu_load_cuda(
+        &c,
+        KERNEL("row(const float *x, float *y, long long n) { y[0] = 1; for (int i = 0; i < 2; i++) y[threadIdx.x] = "
+               "((float *)(i ? n : (long long)x))[threadIdx.x]; }\n")
+            KERNEL("one(const float *x, float *y, long long n) { const float *p = threadIdx.x == 3 ? (float *)n : "
+                   "x + threadIdx.x * 2; y[threadIdx.x] = *p; }\n")
+                KERNEL("shared(const float *x, float *y, long long n) { __shared__ float s[64]; s[threadIdx.x] = 1; "
+                       "unsigned long long at = __cvta_generic_to_shared(s); float v; if (threadIdx.x == 5) at = n; "
+                       "asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(at)); y[threadIdx.x] = v; }\n")
+                    KERNEL("stored(const float *x, float *y, long long n) { for (int i = 0; i < 2; i++) "
+                           "((float *)(i ? n : (long long)y))[threadIdx.x] = i; }\n"));
+    cpu_buffer(&c, "x", KB_F32, 128, NULL);
+    cpu_buffer(&c, "y", KB_F32, 128, NULL);
+    uint64_t px = cpu_address(&c, 0), py = cpu_address(&c, 1);
+    int64_t n = -4;
+    for (size_t i = 0; i < KB_COUNT(kernels); i++) {
+        assert_int_equal(cpu_try(&c, kernels[i], 1, 32, 0, &px, &py, &n, NULL), -1);
+        expect_fault(&c, "CUDA_ERROR_ILLEGAL_ADDRESS", (const char *[]){"4 bytes", NULL});
+    }
+    cpu_close(&c);
+}
+
 // What a kernel writes beside its own blocks of the heap does not harm the host.
 static void test_heap(void **state)
 {
@@ -304,9 +333,9 @@ static void test_half_patterns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),       cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_refusals),     cmocka_unit_test(test_heap),
-                                       cmocka_unit_test(test_recursion),    cmocka_unit_test(test_counts),
-                                       cmocka_unit_test(test_half_patterns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_heap),
+                                       cmocka_unit_test(test_wrapped),  cmocka_unit_test(test_recursion),
+                                       cmocka_unit_test(test_counts),   cmocka_unit_test(test_half_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
