@@ -39,18 +39,18 @@ enum kb_section_kind {
 };
 enum { KB_SECTION_ID_MASK = 0xfffff, KB_SECTION_FUNCTIONS = 64, KB_SECTION_DEPTHS = 16 };
 
-#ifdef __CUDACC__
-#define KB_SECTION_BOTH __host__ __device__ __forceinline__
-#else
-#define KB_SECTION_BOTH static inline
-#endif
 enum { KB_SECTION_NOWHERE = 0xffffff };
 
 #if defined(KB_SECTION_TRACED) || !defined(__CUDACC__)
 // The place of a block among those recorded: the first ones, some spread evenly over those between, the last ones.
 // KB_SECTION_NOWHERE: it is not recorded.
-KB_SECTION_BOTH unsigned kb_section_place(const struct kb_section_setup *s, unsigned long long block,
-                                          unsigned long long grid)
+#ifdef __CUDACC__
+__device__ __forceinline__
+#else
+static inline
+#endif
+    unsigned
+    kb_section_place(const struct kb_section_setup *s, unsigned long long block, unsigned long long grid)
 {
     if (grid <= (unsigned long long)s->first + s->middle + s->last || block < s->first)
         return (unsigned)block;
@@ -64,7 +64,7 @@ KB_SECTION_BOTH unsigned kb_section_place(const struct kb_section_setup *s, unsi
 }
 // Which section a name is: FNV-1a folded to 20 bits, never 0.
 #ifdef __CUDACC__
-constexpr __host__ __device__ __forceinline__
+constexpr __device__ __forceinline__
 #else
 static inline
 #endif

@@ -231,7 +231,7 @@ static bool serve_trace(struct kb_session *s)
         return true;
     }
     struct kb_text blob = {0};
-    cJSON *head = request(s, KB_REQUEST_TRACE, "trace", b, kb_rungs[KB_RUNG_TIME].deadline_ms);
+    cJSON *head = request(s, KB_REQUEST_TRACE, "trace", b, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
     kb_tracing_run_fields(s, head, &blob);
     kb_peer_send(s->run.peer, head, blob.data, blob.size);
     kb_text_free(&blob);

@@ -139,9 +139,10 @@ void kb_tracing_compiled(struct kb_session *s, const char *reason)
         t->stage = KB_TRACE_RUN;
         return;
     }
-    char *text =
-        kb_format("with its sections recording, it does not compile: %s%s%s",
-                  reason ? reason : "the compiler gave no binary", t->error ? "; " : "", t->error ? t->error : "");
+    reason = reason ? reason : t->error ? t->error : "the compiler gave no binary";
+    bool more = t->error && !strstr(reason, t->error); // the reason often is the first error
+    char *text = kb_format("with its sections recording, it does not compile: %s%s%s", reason, more ? "; " : "",
+                           more ? t->error : "");
     char *clean = kb_cleaned(text);
     fail(s, clean);
     free(clean);
