@@ -278,6 +278,7 @@ struct kb_session {
     int compile_failures; // in a row, without a hello
     struct kb_run_worker run;
     struct kb_export export;
+    bool report_told;  // what the request `report` in flight asks for has come
     cJSON *permission; // the last `permission` event while it is asked for; NULL: nothing is
     struct kb_profile_worker profile;
     struct kb_races_worker races;

@@ -52,6 +52,7 @@ cJSON *kb_report_fields(struct kb_session *s, cJSON *head)
 {
     int slot = next_slot(s);
     const struct kb_variant *v = &s->bench->variants[slot];
+    s->report_told = false;
     cJSON *words = cJSON_AddArrayToObject(head, "command");
     for (int i = 0; v->command[i]; i++)
         cJSON_AddItemToArray(words, cJSON_CreateString(v->command[i]));
@@ -75,6 +76,14 @@ static void emit(struct kb_session *s, int slot, cJSON *event)
     kb_emit(s, event);
 }
 
+static void advance(struct kb_session *s, int slot)
+{
+    int index = next_case(s, slot);
+    s->slots[slot].reported_generation = s->bench_generation;
+    s->slots[slot].reported = index + 1;
+}
+
+// What was told stands, also where a save ends the request before its own end comes.
 void kb_report_frame(struct kb_session *s, const cJSON *head)
 {
     int slot = next_slot(s);
@@ -83,22 +92,20 @@ void kb_report_frame(struct kb_session *s, const cJSON *head)
     cJSON *event = cJSON_Duplicate(head, true);
     kb_strip_frame(event);
     emit(s, slot, event);
+    advance(s, slot);
+    s->report_told = true;
 }
 
 void kb_report_end(struct kb_session *s, enum kb_status status, const char *reason)
 {
     int slot = next_slot(s);
-    if (slot < 0 || status == KB_STATUS_SKIP || s->run.prepared != s->bench_generation)
+    if (slot < 0 || status == KB_STATUS_SKIP || s->report_told || s->run.prepared != s->bench_generation)
         return;
-    int index = next_case(s, slot);
-    if (status != KB_STATUS_PASS) {
-        cJSON *event = cJSON_CreateObject();
-        kb_json_set_number(event, "case", index);
-        kb_json_measured(event, "us", NAN, reason ? reason : "it gave no reason");
-        emit(s, slot, event);
-    }
-    s->slots[slot].reported_generation = s->bench_generation;
-    s->slots[slot].reported = index + 1;
+    cJSON *event = cJSON_CreateObject();
+    kb_json_set_number(event, "case", next_case(s, slot));
+    kb_json_measured(event, "us", NAN, reason ? reason : "it gave no reason");
+    emit(s, slot, event);
+    advance(s, slot);
 }
 
 void kb_report_again(struct kb_session *s)
