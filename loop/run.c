@@ -267,7 +267,7 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     bool load_failed = b && kind == KB_REQUEST_LOAD && status != KB_STATUS_PASS;
     if (kind == KB_REQUEST_TRACE || (load_failed && kb_tracing_due(s) == b))
         kb_tracing_end(s, kind == KB_REQUEST_TRACE && status == KB_STATUS_PASS && !r->cancelled,
-                       r->cancelled ? "a newer save went first: ask again" : reason);
+                       r->cancelled ? "it was cut short, by a newer save or by hand: ask again" : reason);
     else if (load_failed)
         kb_load_failed(s, b, reason);
     if (b && !b->dead && !r->cancelled && rung >= 0)
