@@ -2,11 +2,21 @@
 
 #include <time.h>
 
-int64_t kb_now_us(void)
+static int64_t read_us(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t kb_now_us(void)
+{
+    return read_us(CLOCK_MONOTONIC);
+}
+
+int64_t kb_cpu_us(void)
+{
+    return read_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void utc(char *out, unsigned long size, const char *format)

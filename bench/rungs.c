@@ -53,8 +53,9 @@ const struct kb_finding_kind *kb_finding_kind(const char *name)
         {"race", "RACE", true},
         {"uninitialised", "UNINITIALISED", true},
         {"divergent_barrier", "DIVERGENT", true},
-        // Lanes that rely on lockstep, threads that end before a barrier, values of lanes that left, and masks that do
-        // not match are what many a kernel gets away with.
+        // Stores of one value by several threads, lanes that rely on lockstep, threads that end before a barrier,
+        // values of lanes that left, and masks that do not match are what many a kernel gets away with.
+        {"race_same_value", "SAME VALUE", false},
         {"race_in_warp", "LOCKSTEP", false},
         {"barrier_left", "BARRIER LEFT", false},
         {"shuffle_inactive", "INACTIVE LANE", false},

@@ -15,6 +15,13 @@ struct calls {
     struct kb_repeat *r;
 };
 
+// What calls have cost. On the CPU device not by the clock on the wall: how much is tried would depend on the machine's
+// load.
+static int64_t spent_us(const struct kb_data *d)
+{
+    return d->on_cpu ? kb_cpu_us() : kb_now_us();
+}
+
 enum kb_repeat_kind kb_repeat_kind(int pair)
 {
     return (enum kb_repeat_kind)(pair % KB_REPEAT_KINDS);
@@ -69,11 +76,11 @@ static int all_pairs(struct calls *w, const struct kb_plan *plan, struct kb_erro
 {
     struct kb_repeat *r = w->r;
     int wanted = w->d->on_cpu ? KB_REPEAT_PAIRS : KB_REPEAT_PAIRS_GPU, failed;
-    int64_t start = kb_now_us();
+    int64_t start = spent_us(w->d);
     do {
         kb_trial_free(&r->last);
         failed = one_pair(w, plan, e);
-        if (r->pairs >= LEAST_PAIRS && kb_now_us() - start > LONG_US * (int64_t)r->pairs)
+        if (r->pairs >= LEAST_PAIRS && spent_us(w->d) - start > LONG_US * (int64_t)r->pairs)
             break;
     } while (!failed && r->last.pass && r->pairs < wanted);
     return failed;
@@ -90,13 +97,13 @@ static int many_calls(struct calls *w, struct kb_error *e)
     if (kb_data_prepare(w->d, r->c, e) || kb_plan_make(w->d->bench, index, w->d->on_cpu, w->variant, &plan, e))
         return -1;
     r->set = &r->c->sets[0];
-    int64_t start = kb_now_us();
+    int64_t start = spent_us(w->d);
     int most = r->calls + KB_REPEAT_MANY;
     do {
         kb_trial_free(&r->last);
         failed = kb_trial_single(w->d, r->c, r->set, r->calls & 1, &w->program, &plan, w->variant, &r->last, e);
         r->calls++;
-    } while (!failed && r->last.pass && r->calls < most && kb_now_us() - start < MANY_US);
+    } while (!failed && r->last.pass && r->calls < most && spent_us(w->d) - start < MANY_US);
     kb_plan_free(&plan);
     return failed;
 }

@@ -1,5 +1,6 @@
 // `races`: the small cases once more on the CPU device, with a check that follows who touches what. What comes out is
 // not looked at: the rungs before did that.
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "worker/run.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     FINDINGS_SENT = 24,
@@ -97,13 +97,6 @@ static double instructions_of(const cJSON *facts)
 }
 
 // Of this process: beside busier ones it gets little of a core, which is no fault of the kernel's.
-static double cpu_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 // Returns the instructions that its lanes executed.
 static double watch_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
                          struct tally *tally)
@@ -163,7 +156,8 @@ static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run
             leave_out(tally, c, expected);
             continue;
         }
-        double start = cpu_ms(), instructions = watch_case(w, f, v, c, tally), ms = cpu_ms() - start;
+        double start = (double)kb_cpu_us() / 1e3, instructions = watch_case(w, f, v, c, tally),
+               ms = (double)kb_cpu_us() / 1e3 - start;
         spent += ms;
         executed += instructions;
         if (instructions > 0 && list[i].work > 0)

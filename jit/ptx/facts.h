@@ -16,7 +16,7 @@
 //
 // kind: illegal_address, misaligned_address, assert, launch_timeout, launch_failed, illegal_instruction (the fault that
 // ended the launch); divergent_barrier, barrier_left, shuffle_inactive, member_mask; with check "full" also race,
-// race_in_warp, uninitialised.
+// race_in_warp, race_same_value, uninitialised.
 #ifndef KB_JIT_PTX_FACTS_H
 #define KB_JIT_PTX_FACTS_H
 #include "jit/ptx/run.h"

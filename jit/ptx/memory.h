@@ -27,6 +27,7 @@ uint32_t ptx_sectors(const uint64_t *address, uint32_t mask, uint32_t bytes);
 uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t bytes);
 // Check "full": what was written before, and by whom. host: what access->address became.
 void ptx_shadow(struct ptx_warp *, const struct ptx_op *, const struct ptx_access *);
+void ptx_shadow_stored(struct ptx_warp *); // behind a store: two that write the same value are told apart
 
 // One range that a lane touches outside of ptx_access_slow, by host address, in elements of so many bytes; check "full"
 // only.

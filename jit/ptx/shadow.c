@@ -18,7 +18,7 @@
 
 #define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
 
-enum { MOST_CELLS = 8 << 20 }; // of one allocation; larger ones are not followed
+enum { MOST_CELLS = 8 << 20, MOST_STORED = 32 }; // elements of one allocation, larger ones are not followed; bytes
 
 struct past {                   // one access
     uint32_t time, thread, loc; // time 0: none; thread: over the whole grid
@@ -29,6 +29,15 @@ struct ptx_cell {
     uint32_t split; // a word of shared memory: where its bytes have cells of their own, +1
 };
 
+// A store that races with another: whether it changes anything shows when it is done.
+struct store {
+    uint64_t host;
+    uint32_t bytes, loc;
+    bool in_warp;
+    unsigned char old[MOST_STORED];
+    char text[800];
+};
+
 struct ptx_shadow {         // of one block
     struct ptx_cell *cells; // by word of shared memory
     struct ptx_cell (*bytes)[4];
@@ -37,6 +46,8 @@ struct ptx_shadow {         // of one block
     uint32_t barrier_time, warp_time[PTX_LANES];
     uint8_t *local; // by warp, lane and byte of local memory: written?
     size_t local_bytes;
+    struct store stores[PTX_LANES]; // of the instruction under way
+    int store_count;
 };
 
 static uint32_t now(const struct ptx_warp *w)
@@ -127,6 +138,8 @@ void ptx_shadow_local(struct ptx_warp *w, uint32_t lane, uint64_t offset, uint64
 
 struct current { // one lane's access
     struct ptx_warp *w;
+    uint64_t host;
+    uint32_t bytes;
     const struct ptx_op *o;
     uint32_t lane, thread, time, part; // part: bytes of one element of a vector access
     uint32_t first, since[3];   // first thread of the block; when the lane synchronised with others, with those of
@@ -200,10 +213,10 @@ static void report_race(struct current *c, const struct past *p, uint64_t at, ui
     const uint32_t *id = c->w->cta->ctaid;
     uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
     bool same_block = block == c->w->cta->number, same_warp = same_block && t / PTX_LANES == c->w->index;
-    char place[300], where[160];
+    char place[300], where[160], text[800];
     snprintf(place, sizeof place, "%s", ptx_place_text(ptx_place_of(l->module, p->loc)));
     name_place(c, at, unit, where, sizeof where);
-    ptx_note(c->w, c->o->loc, same_warp ? "race_in_warp" : "race",
+    snprintf(text, sizeof text,
              "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s, which thread %" PRIu64 " of block %" PRIu64
              " %s at %s, with %s in between",
              c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, where,
@@ -211,6 +224,30 @@ static void report_race(struct current *c, const struct past *p, uint64_t at, ui
              same_warp    ? "no __syncwarp (lanes need not run in lockstep)"
              : same_block ? "no barrier"
                           : "no ordering");
+    struct ptx_shadow *s = c->w->cta->shadow;
+    bool both_store = !strcmp(first, "wrote") && c->writes && !strncmp(c->o->name, "st.", 3);
+    if (!both_store || c->bytes > MOST_STORED || s->store_count == PTX_LANES) {
+        ptx_note(c->w, c->o->loc, same_warp ? "race_in_warp" : "race", "%s", text);
+        return;
+    }
+    struct store *store = &s->stores[s->store_count++];
+    *store = (struct store){.host = c->host, .bytes = c->bytes, .loc = c->o->loc, .in_warp = same_warp};
+    memcpy(store->old, (const void *)c->host, c->bytes);
+    memcpy(store->text, text, sizeof text);
+}
+
+void ptx_shadow_stored(struct ptx_warp *w)
+{
+    struct ptx_shadow *s = w->cta->shadow;
+    for (int i = 0; s && i < s->store_count; i++) {
+        const struct store *x = &s->stores[i];
+        if (!memcmp(x->old, (const void *)x->host, x->bytes))
+            ptx_note(w, x->loc, "race_same_value", "%s; both write the same value", x->text);
+        else
+            ptx_note(w, x->loc, x->in_warp ? "race_in_warp" : "race", "%s", x->text);
+    }
+    if (s)
+        s->store_count = 0;
 }
 
 // at, unit: the element in texts.
@@ -348,6 +385,7 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
     uint64_t shared = (uint64_t)w->cta->shared, local = (uint64_t)w->local;
     struct current c = {.w = w,
                         .o = o,
+                        .bytes = x->bytes,
                         .time = time,
                         .part = part,
                         .first = (uint32_t)(w->cta->number * w->thread->launch->threads),
@@ -357,6 +395,7 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
     ACTIVE(x->mask, i)
     {
         uint64_t at = x->address[i];
+        c.host = at;
         set_lane(&c, i);
         if (at >= shared && at < shared + w->thread->launch->shared_end)
             touch_shared(&c, at - shared, x->bytes);

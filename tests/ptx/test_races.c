@@ -16,7 +16,11 @@ static const char bad_source[] =
                "y[threadIdx.x] = s[threadIdx.x]; }\n")
             KERNEL("blocks(float *y) { if (threadIdx.x == 0) y[0] += blockIdx.x; }\n")
                 KERNEL("overwrite(float *y) { __shared__ float s[64]; int t = threadIdx.x; s[t] = t; __syncthreads(); "
-                       "float v = s[63 - t]; s[t] = v; y[t] = v; }\n");
+                       "float v = s[63 - t]; s[t] = v; y[t] = v; }\n")
+                    KERNEL("any(float *y) { __shared__ int any; int t = threadIdx.x; if (t == 0) any = 0; "
+                           "__syncthreads(); if (t % 3 == 0) any = 1; __syncthreads(); y[t] = any; }\n")
+                        KERNEL("differ(float *y) { y[0] = 1 + blockIdx.x; }\n")
+                            KERNEL("agree(float *y) { y[0] = 7; }\n");
 
 static void test_found(void **state)
 {
@@ -33,7 +37,8 @@ static void test_found(void **state)
     } rows[] = {
         {"missing", "race", "test.cu:4", 1, 64, 3},    {"lockstep", "race_in_warp", "__syncwarp", 1, 32, 6},
         {"empty", "uninitialised", "s[63]", 1, 64, 7}, {"blocks", "race", "y[0]", 3, 32, 8},
-        {"overwrite", "race", "no barrier", 1, 64, 9},
+        {"overwrite", "race", "no barrier", 1, 64, 9}, {"any", "race_same_value", "same value", 1, 64, 10},
+        {"differ", "race", "y[0]", 3, 32, 11},         {"agree", "race_same_value", "y[0]", 3, 32, 12},
     };
     for (size_t i = 0; i < KB_COUNT(rows); i++) {
         cpu_run(&c, rows[i].kernel, rows[i].grid, rows[i].block, 0, &p, NULL);
@@ -43,6 +48,9 @@ static void test_found(void **state)
             fail_msg("%s: %s", rows[i].kernel, text ? text : "no report");
         assert_int_equal(line, rows[i].line);
         free(text);
+        text = cpu_report(&c, strcmp(rows[i].kind, "race_same_value") ? "race_same_value" : "race", NULL);
+        if (text)
+            fail_msg("%s: %s", rows[i].kernel, text);
         char *again = NULL;
         cpu_run(&c, rows[i].kernel, rows[i].grid, rows[i].block, 0, &p, NULL); // reproducible
         text = cpu_report(&c, rows[i].kind, &line);
