@@ -1,7 +1,8 @@
-// What is shipped works: the example of docs/bench.md, and every bench under kernels/.
+// What is shipped works: the example of docs/bench.md, and every bench under kernels/ and docs/examples/.
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "bench/permission.h"
 #include "bench/support_bench.h"
 
 #include <dirent.h>
@@ -66,13 +67,34 @@ static void test_documentation(void **state)
     free(document), free(json), free(reference), free(warp);
 }
 
+// The files that a command names are there.
+static void check_command(const struct kb_bench *b, char *const *command)
+{
+    int files = 0;
+    for (int i = 0; command[i]; i++)
+        if (kb_permission_names_file(command[i])) {
+            char *path = kb_path_join(b->dir, command[i]);
+            if (!kb_is_file(path))
+                fail_msg("%s is missing", path);
+            free(path);
+            files++;
+        }
+    assert_true(files > 0);
+}
+
 static void check_bench(const char *dir)
 {
     struct kb_bench *b = NULL;
     struct kb_error e = {0};
     if (kb_bench_load(dir, &b, &e))
         fail_msg("%s", kb_error_line(&e));
+    if (b->reference.kind == KB_REFERENCE_COMMAND)
+        check_command(b, b->reference.command);
     for (int i = 0; i < b->variant_count; i++) {
+        if (b->variants[i].kind == KB_VARIANT_COMMAND) {
+            check_command(b, b->variants[i].command);
+            continue;
+        }
         char *path = kb_path_join(b->dir, b->variants[i].source), *text = slurp(path);
         struct kb_variant *v = resolve(b, i, text);
         for (int c = 0; c < 2 * b->case_count; c++) {
@@ -89,15 +111,13 @@ static void check_bench(const char *dir)
     kb_bench_free(b);
 }
 
-static void test_kernels(void **state)
+static void check_benches(const char *root)
 {
-    (void)state;
-    DIR *dir = opendir(KB_SOURCE_DIR "/kernels");
+    DIR *dir = opendir(root);
     int benches = 0;
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        char *folder = kb_path_join(KB_SOURCE_DIR "/kernels", entry->d_name),
-             *file = kb_path_join(folder, "bench.json");
+        char *folder = kb_path_join(root, entry->d_name), *file = kb_path_join(folder, "bench.json");
         if (entry->d_name[0] != '.' && kb_is_file(file)) {
             check_bench(folder);
             benches++;
@@ -109,11 +129,24 @@ static void test_kernels(void **state)
     assert_true(benches > 0);
 }
 
+static void test_kernels(void **state)
+{
+    (void)state;
+    check_benches(KB_SOURCE_DIR "/kernels");
+}
+
+static void test_examples(void **state)
+{
+    (void)state;
+    check_benches(KB_SOURCE_DIR "/docs/examples");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_documentation),
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

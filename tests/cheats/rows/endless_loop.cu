@@ -1,4 +1,5 @@
 // expect: fail at run
+// gpu: hangs
 // Waits for what never comes.
 #include "right.cuh"
 
