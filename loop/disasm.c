@@ -324,18 +324,8 @@ static void assign(struct kb_session *s)
 void kb_disasm_step(struct kb_session *s)
 {
     struct kb_disasm_worker *d = &s->disasm;
-    struct kb_peer_event event;
-    if (d->peer)
-        kb_peer_step(d->peer);
-    while (d->peer && kb_peer_next(d->peer, &event)) {
-        if (event.kind == KB_PEER_FRAME)
-            take_frame(s, &event.frame);
-        else if (event.kind == KB_PEER_LINE)
-            kb_emit_log(s, "compile", NULL, event.text, event.dropped);
-        else
-            worker_ended(s, &event);
-        kb_peer_event_free(&event);
-    }
+    const struct kb_lane lane = {&d->peer, NULL, "compile", take_frame, worker_ended};
+    kb_lane_step(s, &lane);
     assign(s);
 }
 

@@ -375,6 +375,19 @@ int kb_lookup_wait_ms(const struct kb_session *);
 bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // all, but where one is only to be traced
 bool kb_all_done(const struct kb_session *);                          // every variant's content has its verdict
 
+// lane.c: what lanes have in common
+struct kb_lane {
+    struct kb_peer **peer;         // of the lane; NULL in it: no worker
+    struct kb_build *const *build; // whom its request serves; may be NULL
+    const char *source;            // of its worker's lines in the log
+    void (*frame)(struct kb_session *, struct kb_frame *);
+    void (*ended)(struct kb_session *, const struct kb_peer_event *); // may put another peer in place
+};
+void kb_lane_step(struct kb_session *, const struct kb_lane *); // hands on all that its worker has said
+// The head of a request, s->next_job its job; owned. b may be NULL.
+cJSON *kb_lane_request(struct kb_session *, struct kb_peer *, const char *type, const struct kb_build *b,
+                       int deadline_ms);
+
 // compile.c, run.c: the lanes
 void kb_compile_absent(struct kb_session *, const char *reason); // no compiler can be had
 void kb_compile_fields(struct kb_session *, cJSON *head, const char *what, const struct kb_snapshot *,

@@ -294,13 +294,10 @@ static cJSON *request(struct kb_session *s, enum kb_profile_request kind, const 
 {
     struct kb_profile_worker *p = &s->profile;
     p->request = kind;
-    p->job = ++s->next_job;
+    cJSON *head = kb_lane_request(s, p->peer, type, b, deadline_ms);
+    p->job = s->next_job;
     p->cancelled = false;
     p->build = kb_build_ref(b);
-    cJSON *head = kb_frame_head(type, p->job);
-    if (b)
-        kb_json_set_text(head, "version", b->key);
-    kb_peer_deadline(p->peer, deadline_ms);
     return head;
 }
 
@@ -433,18 +430,8 @@ static void assign(struct kb_session *s)
 void kb_profile_step(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    struct kb_peer_event event;
-    if (p->peer)
-        kb_peer_step(p->peer);
-    while (p->peer && kb_peer_next(p->peer, &event)) {
-        if (event.kind == KB_PEER_FRAME)
-            take_frame(s, &event.frame);
-        else if (event.kind == KB_PEER_LINE)
-            kb_emit_log(s, "profile", p->build ? p->build->name : NULL, event.text, event.dropped);
-        else
-            worker_ended(s, &event);
-        kb_peer_event_free(&event);
-    }
+    const struct kb_lane lane = {&p->peer, &p->build, "profile", take_frame, worker_ended};
+    kb_lane_step(s, &lane);
     assign(s);
 }
 

@@ -199,14 +199,11 @@ static cJSON *request(struct kb_session *s, enum kb_races_request kind, const ch
 {
     struct kb_races_worker *r = &s->races;
     r->request = kind;
-    r->job = ++s->next_job;
+    cJSON *head = kb_lane_request(s, r->peer, type, b, deadline_ms);
+    r->job = s->next_job;
     r->cancelled = false;
     r->watched = 0;
     r->build = kb_build_ref(b);
-    cJSON *head = kb_frame_head(type, r->job);
-    if (b)
-        kb_json_set_text(head, "version", b->key);
-    kb_peer_deadline(r->peer, deadline_ms);
     return head;
 }
 
@@ -290,18 +287,8 @@ static void assign(struct kb_session *s)
 void kb_races_step(struct kb_session *s)
 {
     struct kb_races_worker *r = &s->races;
-    struct kb_peer_event event;
-    if (r->peer)
-        kb_peer_step(r->peer);
-    while (r->peer && kb_peer_next(r->peer, &event)) {
-        if (event.kind == KB_PEER_FRAME)
-            take_frame(s, &event.frame);
-        else if (event.kind == KB_PEER_LINE)
-            kb_emit_log(s, "races", r->build ? r->build->name : NULL, event.text, event.dropped);
-        else
-            worker_ended(s, &event);
-        kb_peer_event_free(&event);
-    }
+    const struct kb_lane lane = {&r->peer, &r->build, "races", take_frame, worker_ended};
+    kb_lane_step(s, &lane);
     assign(s);
 }
 

@@ -20,13 +20,10 @@ static cJSON *request(struct kb_session *s, enum kb_request kind, const char *ty
     if (r->request == KB_REQUEST_IDLE)
         r->idle_job = r->job; // its end comes before anything of the new request
     r->request = kind;
-    r->job = ++s->next_job;
+    cJSON *head = kb_lane_request(s, r->peer, type, b, deadline_ms);
+    r->job = s->next_job;
     r->cancelled = false;
     r->build = kb_build_ref(b);
-    cJSON *head = kb_frame_head(type, r->job);
-    if (b)
-        kb_json_set_text(head, "version", b->key);
-    kb_peer_deadline(r->peer, deadline_ms);
     return head;
 }
 

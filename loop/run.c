@@ -429,19 +429,8 @@ void kb_run_step(struct kb_session *s)
     drain_spare(s);
     if (s->device && !s->arch[0])
         choose_arch(s);
-    if (!r->peer)
-        return;
-    struct kb_peer_event event;
-    kb_peer_step(r->peer);
-    while (r->peer && kb_peer_next(r->peer, &event)) {
-        if (event.kind == KB_PEER_FRAME)
-            take_frame(s, &event.frame);
-        else if (event.kind == KB_PEER_LINE)
-            kb_emit_log(s, "run", r->build ? r->build->name : NULL, event.text, event.dropped);
-        else
-            worker_ended(s, &event);
-        kb_peer_event_free(&event);
-    }
+    const struct kb_lane lane = {&r->peer, &r->build, "run", take_frame, worker_ended};
+    kb_lane_step(s, &lane);
     if (r->peer && r->ready)
         kb_run_assign(s);
 }
