@@ -51,13 +51,15 @@ def check_steps(check, build, args):
     counted = lambda stage: lambda e: e["type"] == "counters" and e.get("variant") == "tuned" and e.get("stage") == stage
     ended = lambda e: e["type"] == "rung" and e.get("variant") == "tuned" and e["rung"] == "counters" and e["status"] in ("pass", "na")
     try:
-        steps = {"bytes": [], "rest": []}
+        steps, sections = {"bytes": [], "rest": []}, []
+        sampled = lambda e: e["type"] == "rung" and e.get("variant") == "tuned" and e["rung"] == "sections" and e["status"] == "pass"
         for i in range(8):
             start = session.save("tuned.cu", source + f"\n// steps {i}\n") if i else 0
             end = session.events[session.wait(ended, start)]
             if end["status"] != "pass" or end.get("reason"):
                 check.fail("no counters: " + str(end.get("reason")))
                 return
+            sections.append(session.events[session.wait(sampled, start)]["ms"])
             for stage, rows in steps.items():
                 rows.append(session.events[session.wait(counted(stage), start)]["steps_ms"])
         waits = {}
@@ -69,7 +71,8 @@ def check_steps(check, build, args):
                 time.sleep(0.01 + 0.03 * i)
                 start = session.save("tuned.cu", source + f"\n// after {stage} {i}\n")
                 waits[stage].append((session.events[session.wait(is_done("tuned"), start)]["_at"] - session.saved_at) * 1000)
-        check.data = {"steps_ms": steps, "first_verdict_ms_of_a_save_in": waits}
+        check.text = f"sections: first {sections[0]:.0f} ms, later {statistics.median(sections[1:]):.0f}; "
+        check.data = {"sections_ms": sections, "steps_ms": steps, "first_verdict_ms_of_a_save_in": waits}
         for stage, rows in steps.items():
             first, later = rows[0], {k: statistics.median(r[k] for r in rows[1:]) for k in rows[0]}
             check.text += f"{stage}: first {sum(first.values()):.0f} ms, later {sum(later.values()):.0f} (" + ", ".join(
