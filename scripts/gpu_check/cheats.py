@@ -128,10 +128,12 @@ def judge(check, rows, problems, on_gpu):
             elsewhere.append(row["kernel"])
             print(f"  found, but not at {row['rung']} as on the CPU device: {words}")
     wrong = [r for r in rows if not r["right"]]
+    endless = [r["kernel"] for r in rows if "never end" in (r["reason"] or "")]
     at = {rung: sum(r["got"] == rung for r in wrong) for rung in ("compile", "check", "run", "verify", "time", "races")}
-    check.data.update(rows=rows, problems=problems, at_another_rung=elsewhere, passed_as_may_be=passed)
+    check.data.update(rows=rows, problems=problems, at_another_rung=elsewhere, passed_as_may_be=passed, endless=endless)
     check.text = (f"{len(wrong)} wrong kernels: " + ", ".join(f"{n} found at {rung}" for rung, n in at.items() if n)
                   + (f", {len(passed)} pass, as may be ({', '.join(passed)})" if passed else "")
+                  + (f", without an end: {', '.join(endless)}" if endless else "")
                   + f"; {len(rows) - len(wrong)} right ones; {len(elsewhere)} found at another rung than on the CPU device")
     if problems:
         check.fail(f"{len(problems)} unexpected: {', '.join(problems)}; {check.text}")

@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KERNELS = ROOT / "kernels"
-PYTHON = os.environ.get("KB_PYTHON", "python3")
+PYTHON = shutil.which(os.environ.get("KB_PYTHON", "python3")) or "python3"
 
 
 def percentile(values, share):

@@ -1,5 +1,5 @@
-"""For variants of kind "command" that run on PyTorch's side: inputs in, outputs out, and the time of a call on a cold L2,
-as kbench-tui times kernels. Copy it beside your bench.json."""
+"""For variants of kind "command" that use PyTorch: inputs in, outputs out, and the time of a call on a cold L2, as
+kbench-tui times kernels. Copy it beside your bench.json."""
 import json
 import os
 import statistics
@@ -11,7 +11,8 @@ CASE = json.loads(os.environ["KBENCH_CASE"])  # {"params": {"rows": 4096, ...}, 
 
 
 def inputs():
-    """The arrays of this case on the GPU, by their names: what they are before the call."""
+    """The arrays of this case on the GPU, by their names: what they are before the call. Types that NumPy does not have,
+    such as bf16, come as float32: x.to(torch.bfloat16) loses nothing."""
     return {arg["name"]: torch.from_numpy(numpy.load(f"{os.environ['KBENCH_IN']}/{arg['name']}.npy")).cuda()
             for arg in CASE["args"] if arg["role"] in ("input", "inout")}
 
@@ -36,5 +37,6 @@ def cold_us(call, samples=100):
 def finish(us, what, **outputs):
     """Prints the time, and writes the outputs to be compared: finish(34.1, "torch.softmax", y=y)."""
     for name, value in outputs.items():
+        value = value.float() if value.dtype == torch.bfloat16 else value
         numpy.save(f"{os.environ['KBENCH_OUT']}/{name}.npy", value.cpu().numpy())
     print(json.dumps({"us": us, "what": what}))
