@@ -82,6 +82,8 @@ void kb_advice_free(struct kb_advice *);
 // args and source are the caller's to add.
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out);
 
+// What a step says, for who shows `file:line` before it: without "line 14 " at its begin. Part of text.
+const char *kb_step_words(const char *text, int line);
 const char *kb_limit_name(enum kb_limit);
 const char *kb_confidence_name(enum kb_confidence);
 void kb_evidence_names(unsigned kinds, struct kb_text *out); // "timed, hardware counters"

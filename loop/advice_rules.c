@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bool kb_at_least(double value, double bound) // false where unknown
 {
@@ -28,6 +29,13 @@ struct kb_quantity kb_at(const struct kb_finding *out, const char *otherwise)
     else
         snprintf(text.s, sizeof text.s, "%s", otherwise);
     return text;
+}
+
+const char *kb_step_words(const char *text, int line)
+{
+    struct kb_quantity at;
+    int n = snprintf(at.s, sizeof at.s, "line %d ", line);
+    return line && !strncmp(text, at.s, (size_t)n) ? text + n : text;
 }
 
 bool kb_at_dram_roof(const struct kb_figures *f)

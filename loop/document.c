@@ -385,7 +385,7 @@ static void add_late(cJSON *item, const struct kb_model_version *v)
         kb_json_set(item, "sass", sass_of(v->sass));
     else
         set_unknown(item, "sass", late_reason(v, KB_RUNG_SASS));
-    if (v && v->advice)
+    if (v && v->advice && v->status != KB_STATUS_FAIL)
         kb_json_set(item, "advice", advice_of(v->advice));
     else
         set_unknown(item, "advice",

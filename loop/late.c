@@ -35,6 +35,8 @@ void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, en
                   (double)(kb_now_us() - b->late_us[rung]) / 1000.0, reason);
     if (decides)
         kb_build_disproved(s, b);
+    else if (rung == KB_RUNG_RACES)
+        kb_records_errors(s); // warnings
     kb_records_update(s, b);
 }
 

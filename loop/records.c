@@ -3,6 +3,7 @@
 #include "loop/io.h"
 #include "loop/parts.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,16 +217,31 @@ static char *keep(struct messages *m, char *text)
     return m->owned[m->owned_count++] = text;
 }
 
+// A message of the same place is the same if its text is, or begins with the same kind (NULL: a compiler's).
+static bool is_said(const struct messages *m, const struct kb_history_message *new, const char *kind)
+{
+    size_t n = kind ? strlen(kind) + 1 : SIZE_MAX;
+    for (int i = 0; i < m->count; i++) {
+        const struct kb_history_message *o = &m->items[i];
+        if (o->line == new->line && o->column == new->column && !strcmp(o->file, new->file) &&
+            !strcmp(o->severity, new->severity) && !strncmp(o->text, new->text, n))
+            return true;
+    }
+    return false;
+}
+
 static void add_message(const struct kb_session *s, struct messages *m, const cJSON *item, const char *severity,
-                        const char *text)
+                        const char *kind, const char *text)
 {
     const char *file = kb_json_text(item, "file", "");
     if (!*file)
         return;
+    struct kb_history_message new = {keep(m, kb_path_join(s->bench_dir, file)), (int)kb_json_int(item, "line", 0),
+                                     (int)kb_json_int(item, "column", 0), severity, text};
+    if (is_said(m, &new, kind)) // several cases find the same, and so do variants of one source
+        return;
     KB_GROW(m->items, m->count, m->capacity);
-    m->items[m->count++] =
-        (struct kb_history_message){keep(m, kb_path_join(s->bench_dir, file)), (int)kb_json_int(item, "line", 0),
-                                    (int)kb_json_int(item, "column", 0), severity, text};
+    m->items[m->count++] = new;
 }
 
 // Where the compiler found fault, and where the CPU device did.
@@ -233,14 +249,17 @@ static void add_messages(const struct kb_session *s, struct messages *m, const s
 {
     const cJSON *item, *event;
     cJSON_ArrayForEach(item, b->errors)
-        add_message(s, m, item, kb_json_text(item, "severity", "error"), kb_json_text(item, "text", ""));
+        add_message(s, m, item, kb_json_text(item, "severity", "error"), NULL, kb_json_text(item, "text", ""));
     cJSON_ArrayForEach(event, b->results)
     {
         if (strcmp(kb_json_text(event, "type", ""), "findings"))
             continue;
         cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-            add_message(s, m, item, kb_json_bool(item, "fails", true) ? "error" : "warning",
-                        keep(m, kb_format("%s: %s", kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""))));
+        {
+            const char *kind = kb_json_text(item, "kind", "?");
+            add_message(s, m, item, kb_json_bool(item, "fails", true) ? "error" : "warning", kind,
+                        keep(m, kb_format("%s: %s", kind, kb_json_text(item, "text", ""))));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #include "loop/report.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/advice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -205,13 +206,15 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
     }
 }
 
+// Of one rung, those that fail it; of all rungs (KB_RUNGS) those that are warnings.
 static void add_findings(const struct kb_model_version *v, int rung, struct kb_text *out)
 {
     const cJSON *item;
     int shown = 0, more = 0;
     cJSON_ArrayForEach(item, v->findings)
     {
-        if (kb_rung_parse(kb_json_text(item, "rung", "")) != rung)
+        bool fails = kb_json_bool(item, "fails", true);
+        if (fails != (rung < KB_RUNGS) || (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
             continue;
         if (shown == FIRST_ERRORS) {
             more++;
@@ -221,8 +224,19 @@ static void add_findings(const struct kb_model_version *v, int rung, struct kb_t
         kb_text_addf(out, "    %s:%d: %s: %s\n", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
                      kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""));
     }
-    if (more || v->findings_left_out > 0)
-        kb_text_addf(out, "    ... and %.0f more\n", more + v->findings_left_out);
+    if (more || (rung < KB_RUNGS && v->findings_left_out > 0))
+        kb_text_addf(out, "    ... and %.0f more\n", more + (rung < KB_RUNGS ? v->findings_left_out : 0));
+}
+
+static bool has_warnings(const struct kb_model_version *v)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        if (!kb_json_bool(item, "fails", true))
+            return true;
+    }
+    return false;
 }
 
 // Lines to chase: what commands said of themselves.
@@ -261,13 +275,23 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
         for (int r = 0; v && r < KB_RUNGS; r++) {
             if (v->rungs[r].status != KB_STATUS_FAIL)
                 continue;
-            kb_text_addf(out, "\n%s: %s failed: %s\n", m->variants[i].name, kb_rungs[r].name,
-                         v->rungs[r].reason ? v->rungs[r].reason : "no reason was given");
+            const cJSON *finding = kb_model_finding(v, (enum kb_rung)r);
+            const char *kind = kb_json_text(finding, "kind", "");
+            kb_text_addf(out, "\n%s: %s failed: ", m->variants[i].name, kb_rungs[r].name);
+            if (finding) // its words follow with the others, each behind its source line
+                kb_text_addf(out, "%s, case %s\n", kb_finding_kind(kind) ? kb_finding_kind(kind)->word : kind,
+                             kb_json_text(finding, "label", "?"));
+            else
+                kb_text_addf(out, "%s\n", v->rungs[r].reason ? v->rungs[r].reason : "no reason was given");
             if (r <= KB_RUNG_COMPILE)
                 add_errors(v, out);
-            else if (r < KB_RUNG_LATE)
+            else if (r < KB_RUNG_LATE && !finding)
                 add_bad_cases(m, v, out);
             add_findings(v, r, out);
+        }
+        if (v && has_warnings(v)) {
+            kb_text_addf(out, "\n%s: warnings of the CPU device\n", m->variants[i].name);
+            add_findings(v, KB_RUNGS, out);
         }
         const cJSON *roofline =
             v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;
@@ -313,13 +337,15 @@ static void add_limits(const struct kb_model *m, struct kb_text *out)
         const struct kb_model_version *v = kb_model_current(m, i);
         const cJSON *step = v ? cJSON_GetArrayItem(kb_json_get(v->advice, "steps"), 0) : NULL;
         const char *file = kb_json_text(step, "file", NULL);
-        if (!step)
+        if (!step || v->status == KB_STATUS_FAIL)
             continue;
         kb_text_addf(out, "%s: limit %s (%s evidence): ", m->variants[i].name, kb_json_text(v->advice, "limit", "?"),
                      kb_json_text(v->advice, "confidence", "?"));
+        int line = file ? (int)kb_json_int(step, "line", 0) : 0;
+        const char *text = kb_json_text(step, "text", ""), *words = kb_step_words(text, line);
         if (file)
-            kb_text_addf(out, "%s:%d: ", file, (int)kb_json_int(step, "line", 0));
-        kb_text_addf(out, "%s\n", kb_json_text(step, "text", ""));
+            kb_text_addf(out, "%s:%d%s ", file, line, words == text ? ":" : "");
+        kb_text_addf(out, "%s\n", words);
     }
 }
 

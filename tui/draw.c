@@ -274,24 +274,45 @@ static void draw_pane(struct kb_app *a, struct kb_grid *g, enum kb_pane pane, st
         draw_title(a, &c, view, pane, kind == KB_LAYOUT_COLUMNS);
 }
 
-static int draw_hints(const struct kb_app *a, const struct kb_canvas *c, int most)
+static int hint_width(const struct kb_binding *b)
 {
-    int x = 1;
-    bool replay = a->driver.replay != NULL;
-    for (int pass = replay ? 0 : 1; pass < 2; pass++) // a replay's own keys first
-        for (size_t i = 0; i < kb_binding_count; i++) {
-            const struct kb_binding *b = &kb_bindings[i];
-            bool own = b->group == KB_GROUP_REPLAY, work = b->group == KB_GROUP_WORK;
-            if (!b->hint || own != (pass == 0) || (replay && work))
-                continue;
-            char key[16];
-            const char *name = kb_key_name(b->keys[0], key);
-            if (x + (int)(strlen(name) + strlen(b->hint)) + 3 > most)
-                return x;
-            x = kb_put(c, x, 0, KB_STYLE_KEY, name);
-            x = kb_putf(c, x, 0, KB_STYLE_HINT, " %s  ", b->hint);
+    char key[16];
+    return (int)(strlen(kb_key_name(b->keys[0], key)) + strlen(b->hint)) + 3;
+}
+
+// The hints of a group, as many as fit before `most`.
+static int draw_group_hints(const struct kb_canvas *c, int x, int *most, enum kb_key_group group)
+{
+    for (size_t i = 0; i < kb_binding_count; i++) {
+        const struct kb_binding *b = &kb_bindings[i];
+        char key[16];
+        if (!b->hint || b->group != group)
+            continue;
+        if (x + hint_width(b) > *most) {
+            *most = 0; // nor do less important ones come instead
+            break;
         }
+        x = kb_put(c, x, 0, KB_STYLE_KEY, kb_key_name(b->keys[0], key));
+        x = kb_putf(c, x, 0, KB_STYLE_HINT, " %s  ", b->hint);
+    }
     return x;
+}
+
+// A replay's own keys come first, in place of those that build. However narrow it is, help and quit are named.
+static void draw_hints(const struct kb_app *a, const struct kb_canvas *c, int most)
+{
+    bool replay = a->driver.replay != NULL;
+    int x = 1, kept = most;
+    for (size_t i = 0; i < kb_binding_count; i++)
+        if (kb_bindings[i].group == KB_GROUP_PROGRAM && kb_bindings[i].hint)
+            kept -= hint_width(&kb_bindings[i]);
+    if (replay)
+        x = draw_group_hints(c, x, &kept, KB_GROUP_REPLAY);
+    x = draw_group_hints(c, x, &kept, KB_GROUP_MOVE);
+    x = draw_group_hints(c, x, &kept, KB_GROUP_LOOK);
+    if (!replay)
+        x = draw_group_hints(c, x, &kept, KB_GROUP_WORK);
+    draw_group_hints(c, x, &most, KB_GROUP_PROGRAM);
 }
 
 static bool status_visible(const struct kb_app *a)

@@ -40,6 +40,8 @@ struct kb_short kb_show_time(double us)
 {
     if (isnan(us))
         return unknown();
+    if (us > 0 && us < 0.001)
+        return make("%.2g ns", us * 1e3);
     if (us < 10e3)
         return make("%s us", kb_show_us(us).s);
     return us < 10e6 ? make("%.*f ms", decimals(us / 1e3), us / 1e3) : make("%.*f s", decimals(us / 1e6), us / 1e6);

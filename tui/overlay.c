@@ -27,6 +27,15 @@ static void help_lines(const struct kb_app *a, struct kb_lines *out)
     }
     kb_lines_add(out);
     kb_span(kb_lines_add(out), KB_STYLE_TITLE, "The ladder");
+    struct kb_line *signs = kb_lines_add(out);
+    kb_spanf(signs, KB_STYLE_GOOD, "  %s", kb_sign(KB_SIGN_PASS, out->ascii));
+    kb_span(signs, KB_STYLE_TEXT, " passed  ");
+    kb_span(signs, KB_STYLE_BAD, kb_sign(KB_SIGN_FAIL, out->ascii));
+    kb_span(signs, KB_STYLE_TEXT, " failed  ");
+    kb_span(signs, KB_STYLE_DIM, kb_sign(KB_SIGN_NA, out->ascii));
+    kb_span(signs, KB_STYLE_TEXT, " does not apply (details say why)  ");
+    kb_span(signs, KB_STYLE_DIM, kb_sign(KB_SIGN_SKIP, out->ascii));
+    kb_span(signs, KB_STYLE_TEXT, " skipped");
     for (int i = 0; i < KB_RUNGS; i++) {
         struct kb_line *l = kb_lines_add(out);
         kb_spanf(l, KB_STYLE_KEY, "  %s", kb_rungs[i].name);

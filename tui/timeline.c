@@ -272,8 +272,9 @@ static void draw_done(struct kb_app *a, const struct kb_canvas *c, const cJSON *
     if (t)
         level_of(a, t);
     draw_title(a, c, t);
-    kb_timeline_head(event, w, &head);
-    int above = tall ? 6 : h < SMALL ? 1 : 3, most = tall ? TABLE_ROWS : h < SMALL ? 1 : COMPACT_ROWS;
+    int above = tall ? 6 : h < SMALL ? 1 : 4;
+    kb_timeline_head(event, w, above, &head);
+    int most = tall ? TABLE_ROWS : h < SMALL ? 1 : COMPACT_ROWS;
     int y = 1 + draw_lines(c, 1, above, &head);
     kb_timeline_sections(event, w, tall ? TABLE_ROWS : 0, &sections);
     int below = sections.count < most ? sections.count : most, height = h - y - below - 3;

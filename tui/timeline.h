@@ -37,7 +37,7 @@ unsigned kb_timeline_key(struct kb_app *, int key, bool *open);
 void kb_timeline_ask(struct kb_app *, bool again);
 
 // timeline_text.c: what stands above and below, from a `trace` event
-void kb_timeline_head(const cJSON *event, int width, struct kb_lines *);
+void kb_timeline_head(const cJSON *event, int width, int most, struct kb_lines *);     // most: lines there is room for
 void kb_timeline_sections(const cJSON *event, int width, int most, struct kb_lines *); // a table, or one line a few
 enum kb_style kb_timeline_style(int section);
 struct kb_text;

@@ -34,7 +34,8 @@ static struct kb_short in_unit(double value, bool us)
     return us ? kb_show_time(value) : kb_show_count(value);
 }
 
-static void add_slowdown(const cJSON *event, struct kb_line *l)
+// brief: there is no room for how it was measured.
+static void add_slowdown(const cJSON *event, bool brief, struct kb_line *l)
 {
     const cJSON *o = kb_json_get(event, "slowdown");
     double ratio = kb_json_number(o, "ratio", NAN);
@@ -46,6 +47,8 @@ static void add_slowdown(const cJSON *event, struct kb_line *l)
         return;
     }
     kb_spanf(l, ratio >= 1.1 ? KB_STYLE_WARN : KB_STYLE_STRONG, "%.2f x", ratio);
+    if (brief)
+        return;
     kb_spanf(l, KB_STYLE_DIM, " (%s %s %s", in_unit(kb_json_number(o, "plain", NAN), us).s,
              kb_sign(KB_SIGN_ARROW, l->ascii), in_unit(kb_json_number(o, "traced", NAN), us).s);
     kb_spanf(l, KB_STYLE_DIM, "%s%s; %s)", us ? "" : " ", us ? "" : unit, kb_json_text(o, "method", "?"));
@@ -68,7 +71,7 @@ static void add_result(const cJSON *event, struct kb_line *l)
         kb_span(l, KB_STYLE_DIM, "  its result is right");
 }
 
-static void add_launch(const cJSON *launch, bool several, struct kb_line *l)
+static void add_launch(const cJSON *launch, bool several, bool brief, struct kb_line *l)
 {
     double lost = kb_json_number(launch, "lost_events", 0), unfinished = kb_json_number(launch, "unfinished_warps", 0),
            waves = kb_json_number(launch, "waves", NAN), tail = kb_json_number(launch, "tail_share", NAN);
@@ -91,7 +94,7 @@ static void add_launch(const cJSON *launch, bool several, struct kb_line *l)
         median = kb_json_number(launch, "block_median_ticks", NAN);
         max = kb_json_number(launch, "block_max_ticks", NAN);
     }
-    if (!isnan(median))
+    if (!isnan(median) && !brief)
         kb_spanf(l, KB_STYLE_DIM, ", a block %s to %s, median %s", in_unit(min, us).s, in_unit(max, us).s,
                  in_unit(median, us).s);
 }
@@ -103,23 +106,34 @@ static void add_clock(const cJSON *event, struct kb_line *l)
         kb_span(l, KB_STYLE_WARN, "emulated: instructions of the warp, not time");
     else if (isnan(rate))
         kb_span(l, KB_STYLE_WARN, "cycles; the clock's rate is not known, each SM begins at 0");
+    else if (isnan(step))
+        kb_spanf(l, KB_STYLE_WARN, "%.0f MHz, SMs laid side by side, how well is not known: %s", rate,
+                 kb_json_text(event, "timer_step_ns_reason", "the timer's step was not seen"));
     else
         kb_spanf(l, KB_STYLE_DIM, "%.0f MHz, SMs laid side by side within %s", rate, kb_show_time(step / 1000).s);
 }
 
-void kb_timeline_head(const cJSON *event, int width, struct kb_lines *out)
+static void add_head(const cJSON *event, int width, bool brief, int most, struct kb_lines *out)
 {
     struct kb_line l = {.ascii = out->ascii};
     const cJSON *launches = kb_json_get(event, "launches"), *item;
-    add_slowdown(event, &l);
+    add_slowdown(event, brief, &l);
     add_registers(event, &l);
     add_result(event, &l);
-    kb_lines_wrap(out, &l, width, 2, 0);
+    kb_lines_wrap(out, &l, width, 2, brief && most > 1 ? most - 1 : 0);
     kb_line_clear(&l);
     add_clock(event, &l);
-    cJSON_ArrayForEach(item, launches) add_launch(item, cJSON_GetArraySize(launches) > 1, &l);
-    kb_lines_wrap(out, &l, width, 2, 0);
+    cJSON_ArrayForEach(item, launches) add_launch(item, cJSON_GetArraySize(launches) > 1, brief, &l);
+    kb_lines_wrap(out, &l, width, 2, brief && most > out->count ? most - out->count : 0);
     kb_line_free(&l);
+}
+
+void kb_timeline_head(const cJSON *event, int width, int most, struct kb_lines *out)
+{
+    struct kb_lines whole = {.ascii = out->ascii};
+    add_head(event, width, false, most, &whole);
+    add_head(event, width, whole.count > most, most, out);
+    kb_lines_free(&whole);
 }
 
 // ---- below

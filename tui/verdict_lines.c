@@ -213,8 +213,6 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
         kb_spanf(l, KB_STYLE_TEXT, "   nothing to compare with: %s", why ? why : "not verified");
         add_counts(l, s);
     } else if (o == KB_OUTCOME_RIGHT) {
-        const struct kb_rung_state *time = &s->version->rungs[KB_RUNG_TIME];
-        kb_spanf(l, KB_STYLE_DIM, "   no time: %s", time->reason ? time->reason : "not timed");
         add_counts(l, s);
     } else if (o == KB_OUTCOME_TIMED) {
         const cJSON *cold = kb_json_get(timing, "cold");
@@ -225,13 +223,17 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
     } else {
         add_comparison(l, s, o, us);
     }
+    kb_note_doubts(l, s); // before what a narrow screen cuts
     add_rate(l, timing);
     add_error(l, s);
     add_resources(l, s);
     if (!isnan(us) && s->version->cases[s->case_index].versus)
         kb_note_classes(l, s, baseline_of(s));
     add_goal(l, s);
-    kb_note_doubts(l, s);
+    if (o == KB_OUTCOME_RIGHT) {
+        const struct kb_rung_state *time = &s->version->rungs[KB_RUNG_TIME];
+        kb_spanf(l, KB_STYLE_DIM, "   no time: %s", time->reason ? time->reason : "not timed");
+    }
 }
 
 static void add_compile_error(struct kb_line *l, const struct kb_subject *s)
@@ -270,9 +272,9 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
             kb_explain_output(&why, output);
         if (why.size) {
             kb_span(l, KB_STYLE_STRONG, why.data);
-            gap(l);
-            kb_spanf(l, KB_STYLE_TEXT, "max_abs %s",
-                     kb_show_error(kb_json_number(kb_json_get(output, "metrics"), "max_abs", NAN)).s);
+            double max_abs = kb_json_number(kb_json_get(output, "metrics"), "max_abs", NAN);
+            if (!isnan(max_abs)) // no pair of numbers, no distance
+                kb_spanf(l, KB_STYLE_TEXT, "   max_abs %s", kb_show_error(max_abs).s);
             kb_text_free(&why);
             return;
         }

@@ -162,6 +162,11 @@ void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", others);
     if (kb_differing_note(s->model, s->version))
         kb_span(l, KB_STYLE_WARN, "   runs differ bitwise");
+    int warnings = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, s->version->findings) warnings += !kb_json_bool(item, "fails", true);
+    if (warnings)
+        kb_spanf(l, KB_STYLE_WARN, "   %d warning%s: see errors", warnings, warnings > 1 ? "s" : "");
     const char *label;
     if (kb_weak_note(s->model, &label))
         kb_span(l, KB_STYLE_WARN, "   weak bench: see errors");

@@ -41,10 +41,11 @@ static void add_source(const struct kb_app *a, const cJSON *error, int width, st
     for (int over = at - (width - from - 12); over > 0 && *rest; over--, at--) // keep the caret in sight
         rest++;
     kb_span(line, KB_STYLE_SOURCE, rest);
-    struct kb_line *caret = kb_lines_add(out);
-    kb_span_pad(caret, from + at);
-    if (column > 0)
+    if (column > 0) {
+        struct kb_line *caret = kb_lines_add(out);
+        kb_span_pad(caret, from + at);
         kb_span(caret, KB_STYLE_CARET, "^");
+    }
     kb_text_free(&head);
     kb_text_free(&all);
 }

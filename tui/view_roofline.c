@@ -122,6 +122,13 @@ static void add_gauge(struct kb_line *l, double share, int cells)
                            : "░");
 }
 
+// What the roofs allow at best: the moving of the bytes or the arithmetic, whichever takes longer. (floor_us of the
+// event is what no run can beat, data that wait in the L2 included, which is next to nothing for a small case.)
+static double modelled_us(const struct point *p, const struct roofs *r)
+{
+    return fmax(p->work_bytes / r->bandwidth, p->work_flops / r->flops) * 1e6;
+}
+
 static void first_line(const struct kb_app *a, struct kb_line *l, const struct point *p, const struct roofs *r,
                        int width)
 {
@@ -132,12 +139,15 @@ static void first_line(const struct kb_app *a, struct kb_line *l, const struct p
         const char *reason = v ? v->rungs[KB_RUNG_TIME].reason : NULL;
         if (!isnan(p->us))
             reason = "bytes and FLOPs are unknown";
-        kb_spanf(l, KB_STYLE_UNKNOWN, "– no rate: %s",
-                 p->impossible ? "the time is impossible"
-                 : reason      ? reason
-                               : "not timed (yet)");
-        if (!isnan(p->floor_us))
-            kb_spanf(l, KB_STYLE_TEXT, "  floor %s modelled", kb_show_time(p->floor_us).s);
+        if (p->impossible)
+            kb_span(l, KB_STYLE_UNKNOWN, "– no rate: the time is impossible");
+        if (p->impossible && !isnan(p->floor_us))
+            kb_spanf(l, KB_STYLE_TEXT, "  floor %s, modelled", kb_show_time(p->floor_us).s);
+        if (p->impossible)
+            return;
+        if (!isnan(p->floor_us) && modelled_us(p, r) > 0) // before the reason, which stands elsewhere too
+            kb_spanf(l, KB_STYLE_TEXT, "floor %s, modelled  ", kb_show_time(modelled_us(p, r)).s);
+        kb_spanf(l, KB_STYLE_UNKNOWN, "– no rate: %s", reason ? reason : "not timed (yet)");
         return;
     }
     kb_spanf(l, KB_STYLE_STRONG, "%s ", (compute ? kb_show_flops_rate(rate) : kb_show_bytes_rate(rate)).s);

@@ -59,9 +59,10 @@ static void add_step(const struct kb_advice_step *step, int width, struct kb_lin
 {
     struct kb_line line = {.ascii = out->ascii};
     kb_spanf(&line, KB_STYLE_KEY, "try %s ", kb_sign(KB_SIGN_ARROW, out->ascii));
-    if (step->file && step->line)
+    bool placed = step->file && step->line;
+    if (placed)
         kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", step->file + (*step->file == '/'), step->line);
-    kb_span(&line, KB_STYLE_TEXT, step->text);
+    kb_span(&line, KB_STYLE_TEXT, placed ? kb_step_words(step->text, step->line) : step->text);
     kb_lines_wrap(out, &line, width, 6, 0);
     kb_line_free(&line);
 }
@@ -338,7 +339,10 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     kb_why_events_of(a, v, &why);
     why.in.no_sections = why.in.no_counters = NULL; // the reasons stand below, each in its place
     kb_advice_make(&why.in, &advice);
-    add_limit(&advice, width, out);
+    if (kb_failed_rung(v) >= 0 || v->status == KB_STATUS_FAIL)
+        kb_lines_text(out, KB_STYLE_DIM, width, 2, "no advice: what is not right has no speed to explain");
+    else
+        add_limit(&advice, width, out);
     kb_advice_free(&advice);
     if (why.in.sections || !why.in.facts_count)
         add_sections(&why, a->raw_stalls, width, out);

@@ -25,9 +25,13 @@ static void release(struct ptx_cta *cta, uint32_t number)
             if (first && first != b && !divergent && !counted) {
                 char one[128];
                 snprintf(one, sizeof one, "%s", ptx_place_text(place_of(cta, first->term_loc)));
-                ptx_note(w, b->term_loc, "divergent_barrier",
-                         "threads of one block meet in two different barriers, at %s and at %s", one,
-                         ptx_place_text(place_of(cta, b->term_loc)));
+                const char *other = ptx_place_text(place_of(cta, b->term_loc));
+                if (strcmp(one, other))
+                    ptx_note(w, b->term_loc, "divergent_barrier",
+                             "threads of one block meet in two different barriers, at %s and at %s", one, other);
+                else
+                    ptx_note(w, b->term_loc, "divergent_barrier",
+                             "threads of one block meet in two different barriers of one line");
                 divergent = true;
             }
             first = first ? first : b;

@@ -210,17 +210,20 @@ static void report_race(struct current *c, const struct past *p, uint64_t at, ui
         return;
     c->reported = true;
     const struct ptx_launch *l = c->w->thread->launch;
-    const uint32_t *id = c->w->cta->ctaid;
+    const uint32_t *id = c->w->cta->ctaid, *of = l->block;
     uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
     bool same_block = block == c->w->cta->number, same_warp = same_block && t / PTX_LANES == c->w->index;
-    char place[300], where[160], text[800];
+    char place[300], where[160], other[80], text[800];
+    snprintf(other, sizeof other, "block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", block % l->grid[0],
+             block / l->grid[0] % l->grid[1], block / l->grid[0] / l->grid[1]);
     snprintf(place, sizeof place, "%s", ptx_place_text(ptx_place_of(l->module, p->loc)));
     name_place(c, at, unit, where, sizeof where);
     snprintf(text, sizeof text,
-             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s, which thread %" PRIu64 " of block %" PRIu64
+             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s, which thread (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") of %s"
              " %s at %s, with %s in between",
              c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, where,
-             c->global || strchr(where, '[') ? "" : " of shared memory", t, block, first, place,
+             c->global || strchr(where, '[') ? "" : " of shared memory", t % of[0], t / of[0] % of[1],
+             t / of[0] / of[1], same_block ? "this block" : other, first, place,
              same_warp    ? "no __syncwarp (lanes need not run in lockstep)"
              : same_block ? "no barrier"
                           : "no ordering");

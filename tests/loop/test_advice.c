@@ -388,10 +388,21 @@ static void as_json(void **state)
     forget(&a);
 }
 
+static void a_step_names_its_line_once(void **state)
+{
+    (void)state;
+    const char *text = "line 14 takes 4 bytes a thread";
+    assert_string_equal(kb_step_words(text, 14), "takes 4 bytes a thread");
+    assert_string_equal(kb_step_words(text, 1), text);
+    assert_string_equal(kb_step_words(text, 0), text);
+    assert_string_equal(kb_step_words("fewer registers", 14), "fewer registers");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_apply),
+        cmocka_unit_test(a_step_names_its_line_once),
         cmocka_unit_test(rules_keep_silent),
         cmocka_unit_test(every_rule_is_tried),
         cmocka_unit_test(nothing_is_unknown),

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/parts.h"
+#include "loop/report.h"
 #include "support_schema.h"
 #include "support_session.h"
 
@@ -221,6 +222,16 @@ static void once_waits_for_it(void **state)
     assert_string_equal(kb_json_text(finding, "kind", ""), "race");
     assert_string_equal(kb_json_text(finding, "rung", ""), "races");
     assert_true(cJSON_IsNull(kb_json_get(a, "timing")));
+    assert_true(cJSON_IsNull(kb_json_get(a, "advice")));
+    assert_non_null(strstr(kb_json_text(a, "advice_reason", ""), "it failed"));
+    struct kb_text table = {0};
+    kb_report_table(&b->model, true, &table);
+    const char *said = strstr(table.data, "a: races failed: RACE, case ");
+    assert_non_null(said);
+    assert_non_null(strstr(said, "a.cu:14: race: thread 33 reads s[5]"));
+    assert_null(strstr(strstr(said, "a.cu:14") + 1, "a.cu:14: ")); // said once
+    assert_non_null(strstr(said, "a: warnings of the CPU device"));
+    kb_text_free(&table);
     char *schema_text = NULL;
     size_t size;
     assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &schema_text, &size, NULL), 0);
