@@ -1,11 +1,9 @@
 """Whether everything is there, right, and fast."""
 
 import json
-import pathlib
 import shutil
-import tempfile
 
-from gpu_check.common import KERNELS, PYTHON, run
+from gpu_check.common import KERNELS, PYTHON, run, scratch
 
 
 def check_doctor(check, build, args):
@@ -45,7 +43,7 @@ def check_programs(check, build, args):
 
 def check_once(check, build, args):
     """The bundled kernels once: nothing fails; their times."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-")) / "softmax"
+    folder = scratch() / "softmax"
     shutil.copytree(KERNELS / "softmax", folder, ignore=shutil.ignore_patterns(".kbench"))
     result = run([build / "kbench-tui", "--once", "--device", args.device, folder])
     print(result.stdout, result.stderr)

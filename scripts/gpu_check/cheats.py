@@ -7,14 +7,12 @@ rung, which may be another one: hardware loses other races, and lets other acces
 // gpu: may pass: REASON    nothing that is looked at on a GPU has to find this one"""
 
 import json
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 
-from gpu_check.common import ROOT, once_variants
+from gpu_check.common import ROOT, once_variants, scratch
 
 CHEATS = ROOT / "tests" / "cheats"
 HANGS = 2         # kernels that may use up the whole deadline of a rung, 20 s
@@ -52,7 +50,7 @@ def read_bench(bench):
 
 def run_bench(build, bench, document, variants, *options):
     """What --once says of these variants, in a copy of the bench in a folder of its own."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-")) / bench
+    folder = scratch() / bench
     try:
         shutil.copytree(CHEATS / bench, folder, ignore=shutil.ignore_patterns(".kbench"))
         (folder / "bench.json").write_text(json.dumps({**document, "variants": variants}))

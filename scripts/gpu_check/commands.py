@@ -1,11 +1,9 @@
 """Commands of a bench: a reference in NumPy, and PyTorch and Triton as variants (docs/examples/softmax)."""
 
 import json
-import pathlib
 import shutil
-import tempfile
 
-from gpu_check.common import KERNELS, PYTHON, ROOT, bench_with, once_document, run
+from gpu_check.common import KERNELS, PYTHON, ROOT, bench_with, once_document, run, scratch
 from gpu_check.faults import FAULTS
 from gpu_check.schema import faults
 
@@ -76,7 +74,7 @@ def check_commands(check, build, args):
     by_kernel, by_command = softmax_bench(lambda document: None), softmax_bench(change)
     for name, text in scripts.items():
         (by_command / name).write_text(text)
-    own = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-"))
+    own = scratch()
     options = ["--device", args.device, "--no-profile", "--no-history", "--seed", "20261130"]
     once = lambda folder: once_document(build, folder, *options, XDG_STATE_HOME=own / "state", KB_CACHE=own / "cache")
     try:

@@ -1,5 +1,6 @@
 """What the checks share."""
 
+import atexit
 import json
 import os
 import pathlib
@@ -19,6 +20,13 @@ def percentile(values, share):
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
+def scratch():
+    """A folder of its own, which is gone when the program ends, whatever becomes of the check."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 class Check:
     """One row of the table: name, pass or FAIL, and what was measured in words."""
 
@@ -33,7 +41,7 @@ class Follow:
     """kbench-tui --follow on a copy of a bench, with its events."""
 
     def __init__(self, build, bench, *options):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-")) / bench
+        self.folder = scratch() / bench
         shutil.copytree(KERNELS / bench, self.folder, ignore=shutil.ignore_patterns(".kbench"))
         self.process = subprocess.Popen([str(build / "kbench-tui"), "--follow", *options, str(self.folder)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
@@ -102,7 +110,7 @@ def run(command, timeout=300, **environment):
 
 def bench_with(name, change, sources=()):
     """A copy of a bundled bench in a folder of its own, its document changed by change(document)."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-")) / name
+    folder = scratch() / name
     shutil.copytree(KERNELS / name, folder, ignore=shutil.ignore_patterns(".kbench"))
     document = json.loads((folder / "bench.json").read_text())
     change(document)

@@ -1,11 +1,9 @@
 """Counters and spans."""
 
 import json
-import pathlib
 import shutil
-import tempfile
 
-from gpu_check.common import KERNELS, bench_with, once_variants, run
+from gpu_check.common import KERNELS, bench_with, once_variants, run, scratch
 from gpu_check.timing import find_ncu, ncu_values
 
 
@@ -85,7 +83,7 @@ def traced(build, folder, variant):
 
 def check_trace(check, build, args):
     """The tracer: shares of a kernel whose parts take 50, 30 and 20%, clocks, and what tracing costs other kernels."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="kbench-check-")) / "parts"
+    folder = scratch() / "parts"
     folder.mkdir()
     for name, text in TRACED.items():
         (folder / name).write_text(text)
