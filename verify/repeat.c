@@ -116,7 +116,7 @@ int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_var
     if (kb_program_load(d->device, v, compiled, image, &w.program, e))
         return -1;
     int failed = all_pairs(&w, plan, e);
-    if (!failed && r->last.pass && d->on_cpu && kb_image_has_globals(image))
+    if (!failed && r->last.pass && kb_image_has_globals(image))
         failed = many_calls(&w, e);
     kb_program_unload(&w.program);
     if (!failed && !r->last.pass)

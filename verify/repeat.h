@@ -6,7 +6,7 @@
 #include "verify/trial.h"
 
 enum { KB_REPEAT_PAIRS = 8, KB_REPEAT_PAIRS_GPU = 3 }; // of calls on the same inputs; timing repeats more on a GPU
-enum { KB_REPEAT_MANY = 256 }; // single calls behind them on the CPU, where the module keeps anything between calls
+enum { KB_REPEAT_MANY = 256 }; // single calls behind them, where the module keeps anything between calls
 
 // What pairs do in turn. FRESH: new inputs, poisoned outputs. TOUCHED: a 64th of these inputs new, in place, outputs
 // and scratch as the pair before left them. STALE: new inputs, outputs and scratch as before.
