@@ -477,6 +477,15 @@ const cJSON *kb_model_reported(const struct kb_model *m, int variant, int case_i
     return event;
 }
 
+const char *kb_model_reported_wait(const struct kb_model *m)
+{
+    const char *kind = kb_json_text(m->device, "kind", "");
+    return !strcmp(kind, "cpu")    ? "commands are asked for their time on a GPU only"
+           : !strcmp(kind, "none") ? "there is no device"
+           : m->permission         ? "a command waits to be allowed"
+                                   : "it is asked when nothing else runs";
+}
+
 static void apply_small(struct kb_model *m, const cJSON *event, const char *type)
 {
     struct kb_model_version *v;

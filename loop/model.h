@@ -100,6 +100,7 @@ struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant
 const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
 // What a variant that is a command said of its own time on a case: the `reported` event; NULL: nothing yet.
 const cJSON *kb_model_reported(const struct kb_model *, int variant, int case_index);
+const char *kb_model_reported_wait(const struct kb_model *); // why a variant that is a command has said nothing yet
 // {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
 const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
 // Which output that computes nothing the bench lets pass in this case; NULL with the reason: none, or not known.

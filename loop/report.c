@@ -247,9 +247,13 @@ static void add_reported(const struct kb_model *m, struct kb_text *out)
             const cJSON *said = kb_model_reported(m, i, c), *right = kb_json_get(said, "right");
             const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), c);
             double us = kb_json_number(said, "us", NAN);
-            if (!said)
+            if (!said && c != m->headline)
                 continue;
             kb_text_addf(out, "\n%s, case %s: ", m->variants[i].name, kb_json_text(item, "label", "?"));
+            if (!said) {
+                kb_text_addf(out, "no time: %s\n", kb_model_reported_wait(m));
+                continue;
+            }
             if (isfinite(us))
                 kb_text_addf(out, "%.*f us, reported by the command%s%s; %s%s%s\n", us < 10 ? 3 : 2, us,
                              kb_json_text(said, "what", NULL) ? ": " : "", kb_json_text(said, "what", ""),

@@ -96,6 +96,18 @@ static enum kb_outcome found(const struct kb_model_version *v, int rung)
     return KB_OUTCOMES;
 }
 
+// What a failed case means. Without outputs nothing was compared: the kernel faulted, or the reference has no result,
+// which is not the version's fault.
+static enum kb_outcome of_case(const struct kb_model_case *c)
+{
+    const cJSON *event = case_failed(c->run) ? c->run : c->verify;
+    const char *reason = kb_json_text(event, "reason", "");
+    if (cJSON_GetArraySize(kb_json_get(event, "outputs")))
+        return KB_OUTCOME_WRONG;
+    return strstr(reason, "the reference itself") || strstr(reason, "reference.") ? KB_OUTCOME_FAILED
+                                                                                  : KB_OUTCOME_CRASHED;
+}
+
 static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_version *v)
 {
     int rung = kb_failed_rung(v);
@@ -108,8 +120,9 @@ static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_v
         return of_finding;
     if (rung >= 0 && says_hung(v->rungs[rung].reason))
         return KB_OUTCOME_HUNG;
-    if (kb_first_bad_case(m, v) >= 0)
-        return KB_OUTCOME_WRONG;
+    int bad = kb_first_bad_case(m, v);
+    if (bad >= 0)
+        return of_case(&v->cases[bad]);
     if (v->impossible)
         return KB_OUTCOME_IMPOSSIBLE;
     return rung == KB_RUNG_RUN || rung == KB_RUNG_VERIFY || rung == KB_RUNG_RACES ? KB_OUTCOME_CRASHED

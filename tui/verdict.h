@@ -37,7 +37,6 @@ struct kb_subject {
     const struct kb_model_version *version;
     int64_t now_ms; // session time
 };
-const char *kb_reported_wait(const struct kb_model *); // why a variant that is a command has said nothing yet
 enum kb_outcome kb_outcome_of(const struct kb_subject *);
 const char *kb_outcome_word(enum kb_outcome);
 enum kb_style kb_outcome_badge(enum kb_outcome);

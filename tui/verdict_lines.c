@@ -348,15 +348,6 @@ static void add_last_good(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_GOOD, " %s", kb_show_time(us).s);
 }
 
-const char *kb_reported_wait(const struct kb_model *m)
-{
-    const char *kind = kb_json_text(m->device, "kind", "");
-    return !strcmp(kind, "cpu")    ? "commands are asked for their time on a GPU only"
-           : !strcmp(kind, "none") ? "there is no device"
-           : m->permission         ? "a command waits to be allowed"
-                                   : "it is asked when nothing else runs";
-}
-
 // A variant that is a command has no versions and no verdict of its own.
 static void add_reported(struct kb_line *l, const struct kb_subject *s)
 {
@@ -364,7 +355,7 @@ static void add_reported(struct kb_line *l, const struct kb_subject *s)
     double us = kb_json_number(said, "us", NAN);
     if (isnan(us)) {
         kb_spanf(l, KB_STYLE_DIM, "no time: %s",
-                 said ? kb_json_text(said, "us_reason", "it gave no reason") : kb_reported_wait(s->model));
+                 said ? kb_json_text(said, "us_reason", "it gave no reason") : kb_model_reported_wait(s->model));
         return;
     }
     kb_span(l, KB_STYLE_NUMBER, kb_show_time(us).s);

@@ -172,7 +172,9 @@ static void add_metric(struct kb_line *l, int x, size_t which, const cJSON *metr
 {
     double value = kb_json_number(metrics, metrics_shown[which].key, NAN);
     bool bad = fail && !strcmp(metrics_shown[which].key, "mismatches") && value > 0;
-    struct kb_short text = metrics_shown[which].count ? kb_show_count(value) : kb_show_error(value);
+    // A count that has no room is shown as a power of ten.
+    bool whole = metrics_shown[which].count && (int)strlen(kb_show_count(value).s) < metrics_shown[which].width;
+    struct kb_short text = whole ? kb_show_count(value) : kb_show_error(value);
     if (!strcmp(metrics_shown[which].key, "cosine") && !isnan(value))
         snprintf(text.s, sizeof text.s, "%.7f", value);
     if (!strcmp(metrics_shown[which].key, "psnr_db") && !isnan(value) && !isinf(value))

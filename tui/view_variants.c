@@ -169,7 +169,7 @@ static void reported_row(struct kb_line *l, const struct kb_app *a, int i, int n
         const char *why = cJSON_IsFalse(right) ? kb_json_text(said, "right_reason", "its outputs are wrong")
                           : impossible         ? "impossible: faster than the device can move the data"
                           : said               ? kb_json_text(said, "us_reason", "it gave no reason")
-                                               : kb_reported_wait(a->model);
+                                               : kb_model_reported_wait(a->model);
         kb_span(l, KB_STYLE_DIM, " ");
         kb_span_cut(l, width - kb_line_width(l), cJSON_IsFalse(right) || impossible ? KB_STYLE_BAD : KB_STYLE_DIM, why);
         return;

@@ -340,7 +340,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     why.in.no_sections = why.in.no_counters = NULL; // the reasons stand below, each in its place
     kb_advice_make(&why.in, &advice);
     if (kb_failed_rung(v) >= 0 || v->status == KB_STATUS_FAIL)
-        kb_lines_text(out, KB_STYLE_DIM, width, 2, "no advice: what is not right has no speed to explain");
+        kb_lines_text(out, KB_STYLE_DIM, width, 0, "no advice: what is not right has no speed to explain");
     else
         add_limit(&advice, width, out);
     kb_advice_free(&advice);

@@ -1,6 +1,7 @@
 // Variants that are commands: asked for their time when nothing else runs, ended by a save, told as what they are.
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/report.h"
 #include "support_session.h"
 
 #include <setjmp.h>
@@ -119,6 +120,10 @@ static void not_asked_on_a_cpu(void **state)
     bed_start(b);
     bed_until_ended(b);
     assert_int_equal(bed_log_count(b, "run report"), 0);
+    struct kb_text table = {0};
+    kb_report_table(&b->model, true, &table);
+    assert_non_null(strstr(table.data, "no time: commands are asked for their time on a GPU only"));
+    kb_text_free(&table);
     unsetenv("KB_FAKE_DEVICE");
     bed_free(b);
 }

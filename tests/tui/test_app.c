@@ -152,6 +152,19 @@ static void test_states(void **state)
     rung(6, "time", "na", "the CPU's time says nothing about a GPU's");
     done(6, "pass");
     expect_verdict(KB_OUTCOME_UNVERIFIED, "nothing to compare with: the bench has no reference", "FAILED");
+    static const char *const uncompared = // nothing came out that could be wrong
+        "{\"type\":\"case\",\"variant\":\"one\",\"version\":%d,\"rung\":\"run\",\"case\":0,\"label\":\"a\","
+        "\"status\":\"fail\",\"reason\":\"%s\",\"outputs\":[]}";
+    static const char *const reasons[] = {"read of x[1], past its end", "y: the reference itself fails: killed"};
+    for (int i = 0; i < 2; i++) {
+        char *event = kb_format(uncompared, 7 + i, reasons[i]);
+        build(7 + i);
+        apply(event);
+        rung(7 + i, "run", "fail", reasons[i]);
+        done(7 + i, "fail");
+        expect_verdict(i ? KB_OUTCOME_FAILED : KB_OUTCOME_CRASHED, reasons[i], "WRONG");
+        free(event);
+    }
     apply("{\"type\":\"file\",\"variant\":\"one\",\"state\":\"missing\",\"reason\":\"no such file\"}");
     expect_verdict(KB_OUTCOME_MISSING, "one.cu is missing: no such file", NULL);
 }
