@@ -305,6 +305,20 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
     }
 }
 
+// What a rung that passed has to remark: runs that differ, a weak bench, cases that were left out.
+static void add_remarks(const struct kb_model *m, struct kb_text *out)
+{
+    static const enum kb_rung remarking[] = {KB_RUNG_RUN, KB_RUNG_VERIFY, KB_RUNG_RACES};
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        for (size_t k = 0; v && k < KB_COUNT(remarking); k++) {
+            const struct kb_rung_state *r = &v->rungs[remarking[k]];
+            if (r->status == KB_STATUS_PASS && r->reason)
+                kb_text_addf(out, "%s: %s passed: %s\n", m->variants[i].name, kb_rungs[remarking[k]].name, r->reason);
+        }
+    }
+}
+
 // One line for each reason that a rung does not apply, with the variants it holds for.
 static void add_na_notes(const struct kb_model *m, struct kb_text *out)
 {
@@ -390,6 +404,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     add_failures(m, &raw);
     size_t before = raw.size;
     kb_text_add(&raw, "\n");
+    add_remarks(m, &raw);
     add_goals(m, &raw);
     add_limits(m, &raw);
     add_na_notes(m, &raw);

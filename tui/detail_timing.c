@@ -67,7 +67,7 @@ static void add_histogram(struct kb_lines *out, int width, const cJSON *histogra
 static void add_work(const cJSON *timing, int width, struct kb_lines *out)
 {
     const cJSON *r = kb_json_get(timing, "roofline");
-    kb_detail_measured(out, width, "floor", r, "floor_us", kb_show_time);
+    kb_detail_measured(out, width, "no run beats", r, "floor_us", kb_show_time);
     kb_detail_measured(out, width, "FLOPs", r, "flops", kb_show_flops);
     kb_detail_measured(out, width, "bytes", r, "bytes", kb_show_bytes);
     kb_detail_item(out, width, "bound", KB_STYLE_TEXT, kb_json_text(r, "bound", "unknown"));

@@ -160,7 +160,10 @@ static void test_advice_in_table_and_document(void **state)
     apply(&m, "{\"type\":\"advice\",\"variant\":\"tuned\",\"version\":1,\"limit\":\"latency\",\"confidence\":\"fair\","
               "\"evidence\":[],\"steps\":[{\"rule\":\"r\",\"text\":\"unroll\",\"file\":\"tuned.cu\",\"line\":7,"
               "\"instruction\":\"LDG\"}],\"missing\":null}");
+    apply(&m, "{\"type\":\"rung\",\"variant\":\"tuned\",\"version\":1,\"rung\":\"verify\",\"status\":\"pass\","
+              "\"reason\":\"3 of 16 repeated runs differ bitwise\"}");
     kb_report_table(&m, true, &table);
+    assert_non_null(strstr(table.data, "tuned: verify passed: 3 of 16 repeated runs differ bitwise\n"));
     assert_non_null(strstr(table.data, "tuned: limit latency (fair evidence): tuned.cu:7: unroll\n"));
     kb_text_free(&table);
     cJSON *document = kb_model_document(&m);
