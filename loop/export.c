@@ -143,6 +143,10 @@ static bool choose(struct kb_session *s, struct kb_build *b, int index, struct k
     }
     bool passed =
         rung > KB_RUNG_TIME || (index >= 0 && rung != KB_RUNG_TIME && told(b, kb_rungs[rung].name, index, "pass"));
+    if (!event && passed && b->rungs[KB_RUNG_RACES] == KB_STATUS_FAIL) {
+        refuse(s, b, index, NULL, "its outputs are right; what the rung races found names kernel, threads and lines");
+        return false;
+    }
     if (!event && passed) {
         refuse(s, b, index, index >= 0 ? "choose one that failed" : NULL,
                index >= 0 ? "this case has not failed" : "no case of this version has failed");

@@ -164,6 +164,10 @@ static void what_did_not_fail_is_refused(void **state)
     bed_until_event(b, "done variant=a status=fail");
     reason_is(export(b, -1, NULL), "failed at compile");
     bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: races=fail", 3);
+    bed_until_event(b, "done variant=a status=fail rung=races");
+    reason_is(export(b, -1, NULL), "what the rung races found");
+    bed_mark(b);
     kb_session_export(b->session, "nobody", -1, NULL);
     bed_until_event(b, "exported");
     reason_is(bed_find(b, "exported"), "no such variant");
