@@ -2,21 +2,11 @@
 
 #include <time.h>
 
-static int64_t read_us(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 int64_t kb_now_us(void)
 {
-    return read_us(CLOCK_MONOTONIC);
-}
-
-int64_t kb_cpu_us(void)
-{
-    return read_us(CLOCK_PROCESS_CPUTIME_ID);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
 static void utc(char *out, unsigned long size, const char *format)

@@ -4,8 +4,6 @@
 #include <stdint.h>
 
 int64_t kb_now_us(void);
-// What this process has computed, all threads added up: for budgets that must not depend on what else the machine does.
-int64_t kb_cpu_us(void);
 // "20261130T164518Z" into out[17].
 void kb_utc_stamp(char out[17]);
 // "2026-11-30T16:45:18Z" into out[21].

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LOOKUP_MS = 10 }; // a history that answers later is not waited for
+int kb_lookup_ms = 10;
 
 static bool before(const struct kb_session *s, const struct kb_build *a, const struct kb_build *b)
 {
@@ -41,7 +41,7 @@ struct kb_build *kb_next_to_compile(struct kb_session *s)
         if (before(s, b, best))
             best = b;
     }
-    if (!best || (best->stage == KB_STAGE_LOOKUP && kb_now_us() - best->lookup_us < LOOKUP_MS * 1000))
+    if (!best || (best->stage == KB_STAGE_LOOKUP && kb_now_us() - best->lookup_us < kb_lookup_ms * 1000))
         return NULL; // the history's answer for the first in line is worth the moment
     best->stage = KB_STAGE_COMPILE;
     return best;
@@ -54,7 +54,7 @@ int kb_lookup_wait_ms(const struct kb_session *s)
         const struct kb_build *b = s->slots[i].current;
         if (!b || b->dead || b->stage != KB_STAGE_LOOKUP)
             continue;
-        int64_t left = b->lookup_us + LOOKUP_MS * 1000 - kb_now_us();
+        int64_t left = b->lookup_us + kb_lookup_ms * 1000 - kb_now_us();
         wait = kb_sooner(wait, left > 0 ? (int)(left / 1000) + 1 : compiling(s, NULL) ? -1 : 0);
     }
     return wait;

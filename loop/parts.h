@@ -369,6 +369,7 @@ void kb_build_disproved(struct kb_session *, struct kb_build *); // a late rung 
 void kb_blobs_free(struct kb_blobs *);
 
 // order.c: who is next
+extern int kb_lookup_ms; // a history that answers later is not waited for; tests wait longer
 struct kb_build *kb_next_to_compile(struct kb_session *);
 struct kb_build *kb_next_to_run(struct kb_session *);
 int kb_lookup_wait_ms(const struct kb_session *);

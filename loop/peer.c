@@ -1,6 +1,7 @@
 #include "loop/peer.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/spawn.h"
 #include "loop/lines.h"
 
@@ -15,7 +16,7 @@
 struct kb_peer_system kb_peer_system = {kill, waitpid};
 int kb_peer_longest_ms;
 
-enum { QUEUE_KEPT = 1 << 20 };
+enum { QUEUE_KEPT = 1 << 20, LOOK_AGAIN_MS = 100, LONGEST = 20 };
 enum life { ALIVE, TERMED, KILLED, OVER };
 
 struct kb_peer {
@@ -29,9 +30,10 @@ struct kb_peer {
     int ready_count, ready_capacity, ready_start;
     enum life life;
     char *why; // of the end; NULL if it was not asked for
-    int deadline_ms;
-    int64_t deadline_us; // 0: none
-    int64_t life_us;     // when `life` was entered
+    int deadline_ms, cores;
+    int64_t deadline_us;      // 0: none
+    int64_t since_us, cpu_us; // when the deadline was set, and what the process had computed by then
+    int64_t life_us;          // when `life` was entered
 };
 
 void kb_peer_event_free(struct kb_peer_event *e)
@@ -77,7 +79,8 @@ struct kb_peer *kb_peer_start(char *const argv[], struct kb_error *e)
         return NULL;
     }
     struct kb_peer *p = kb_alloc(sizeof *p);
-    *p = (struct kb_peer){.pid = pid, .in = ends[0][1], .events = ends[3][0], .out = {ends[1][0], ends[2][0]}};
+    *p = (struct kb_peer){
+        .pid = pid, .cores = 1, .in = ends[0][1], .events = ends[3][0], .out = {ends[1][0], ends[2][0]}};
     int fds[] = {p->in, p->events, p->out[0], p->out[1]};
     for (size_t i = 0; i < KB_COUNT(fds); i++)
         fcntl(fds[i], F_SETFL, fcntl(fds[i], F_GETFL) | O_NONBLOCK);
@@ -144,7 +147,23 @@ void kb_peer_deadline(struct kb_peer *p, int ms)
     if (kb_peer_longest_ms && ms > kb_peer_longest_ms)
         ms = kb_peer_longest_ms;
     p->deadline_ms = ms;
-    p->deadline_us = ms ? kb_now_us() + (int64_t)ms * 1000 : 0;
+    p->since_us = kb_now_us();
+    p->deadline_us = ms ? p->since_us + (int64_t)ms * 1000 : 0;
+    p->cpu_us = ms ? kb_process_cpu_us(p->pid) : -1;
+}
+
+void kb_peer_cores(struct kb_peer *p, int cores)
+{
+    p->cores = cores > 0 ? cores : 1;
+}
+
+// Beside others it computed less than the time it was given, and wants to go on: how busy the machine is decides
+// nothing.
+static bool is_starved(const struct kb_peer *p, int64_t now)
+{
+    int64_t given = (int64_t)p->deadline_ms * 1000, used = kb_process_cpu_us(p->pid) - p->cpu_us;
+    return p->cpu_us >= 0 && used >= 0 && used < given * p->cores && now - p->since_us < given * LONGEST &&
+           kb_process_is_busy(p->pid);
 }
 
 static void enter(struct kb_peer *p, enum life life)
@@ -284,6 +303,8 @@ void kb_peer_step(struct kb_peer *p)
         p->life = TERMED;
         p->life_us = now;
     }
+    if (p->life == ALIVE && p->deadline_us && now >= p->deadline_us && is_starved(p, now))
+        p->deadline_us = now + LOOK_AGAIN_MS * 1000;
     if (p->life == ALIVE && p->deadline_us && now >= p->deadline_us) {
         char *why = kb_format("no answer for %g s", p->deadline_ms / 1000.0);
         kb_peer_end(p, why, false);

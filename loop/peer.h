@@ -44,7 +44,9 @@ pid_t kb_peer_pid(const struct kb_peer *);
 void kb_peer_send(struct kb_peer *, cJSON *head, const void *blob, size_t size);
 void kb_peer_send_parts(struct kb_peer *, cJSON *head, const struct kb_frame_part *parts, int count);
 // Without a frame from it for so long, it is ended with that reason. Each frame starts the time anew. 0: no deadline.
+// A process that computes all the while, but beside others got less than that of each of its cores, goes on.
 void kb_peer_deadline(struct kb_peer *, int ms);
+void kb_peer_cores(struct kb_peer *, int cores); // it computes on so many; 1 unless told
 // SIGTERM (skipped if now), SIGKILL after KB_TERM_GRACE_MS, abandoned after KB_KILL_GRACE_MS more.
 void kb_peer_end(struct kb_peer *, const char *why, bool now);
 bool kb_peer_ending(const struct kb_peer *);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     HELLO_MS = 60000,
@@ -180,6 +181,8 @@ static void hello(struct kb_session *s, const cJSON *head)
             kb_status_line(s, "warning", error.remedy, "no lock between instances: %s", error.what);
     }
     s->had_device = true;
+    if (kb_on_cpu(s))
+        kb_peer_cores(r->peer, (int)sysconf(_SC_NPROCESSORS_ONLN));
     s->spare_safe = spare_is_safe(device);
     choose_arch(s);
     kb_emit_worker(s, KB_WORKER_RUN, "ready", r->peer, NULL);

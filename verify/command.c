@@ -366,13 +366,13 @@ int kb_command_reference(struct kb_data *d, struct kb_case_data *c, struct kb_se
         struct job job = {d, c, s, &program, description, NULL, take_reference, results};
         double us = 0;
         if (!kb_command_cached(key, results, bytes, &us)) {
-            int64_t start = kb_now_us();
+            double start = kb_spent_us(d);
             failed = run_fresh(&job, e);
-            us = (double)(kb_now_us() - start);
+            us = kb_spent_us(d) - start;
             if (!failed)
                 kb_command_keep(key, results, bytes, us);
         }
-        c->reference_us = us;
+        c->reference_us = c->reference_spent_us = us;
         failed = failed || upload(d, c, s, results, e);
         free(results);
         free(key);

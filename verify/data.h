@@ -44,6 +44,7 @@ struct kb_case_data {
     uint64_t next_number;
     double set_bytes, work_bytes; // device memory of one set, of the two sets of outputs
     double reference_us;          // of the last run of the reference; 0 before
+    double reference_spent_us;    // the same as budgets count it (kb_spent_us)
     char weak[160];               // which output that computes nothing would pass; "" if none (verify/null_kernels.h)
     bool usable;
     bool no_memory;      // why it is not
@@ -92,8 +93,12 @@ bool kb_device_is_lost(const struct kb_device *); // nothing more can be done in
 bool kb_arg_is_written(enum kb_role);             // output or inout
 enum kb_dtype kb_reference_type(enum kb_dtype);   // doubles for floating types
 int kb_data_smallest(const struct kb_data *);     // usable case with the fewest elements, -1 if none
-// The reference took longer than this. On the CPU small cases get 25 times as long: what depends on it, the numbers of
-// sets above all, must not change with the load of the machine, or a seed would not give the same metrics again.
+// What budgets count, in microseconds from some moment on. On a GPU the clock. On the CPU device what the instructions
+// of all launches so far take on a slow core, and what commands of the bench computed: what is tried, which sets of
+// inputs are made, and so whether a version is right, depend neither on the machine nor on its load.
+double kb_spent_us(const struct kb_data *);
+// The reference took longer than this. On the CPU small cases get 25 times as long: nobody waits for it in between, as
+// on a GPU, and a verdict on new inputs is worth more.
 bool kb_reference_is_slower(const struct kb_data *, const struct kb_case_data *, double us);
 int64_t kb_case_elements(const struct kb_data *, const struct kb_case_data *);
 bool kb_case_is_small(const struct kb_data *, const struct kb_case_data *); // all arrays together: 65,536 elements

@@ -149,11 +149,13 @@ static int run_kernels(struct kb_data *d, struct kb_case_data *c, const struct k
     struct kb_error inner = {0};
     int failed = reset_results(d, c, s, scratch, addresses, e) || d->device->ops->sync(d->device, e);
     if (!failed) {
-        int64_t start = d->on_cpu ? kb_cpu_us() : kb_now_us();
+        int64_t start = kb_now_us();
+        double spent = kb_spent_us(d);
         failed = kb_plan_launch_all(&d->reference, &c->reference, &d->bench->reference.program, d->bench, addresses,
                                     &inner) ||
                  d->device->ops->sync(d->device, &inner);
-        c->reference_us = (double)((d->on_cpu ? kb_cpu_us() : kb_now_us()) - start);
+        c->reference_us = (double)(kb_now_us() - start);
+        c->reference_spent_us = kb_spent_us(d) - spent;
         if (failed)
             by_itself(e, "reference", &inner);
     }

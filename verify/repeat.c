@@ -1,12 +1,14 @@
 #include "verify/repeat.h"
-#include "base/clock.h"
 #include "verify/fill.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LONG_US = 400 * 1000, LEAST_PAIRS = 2 }; // where a pair takes long, fewer do
-enum { MANY_US = 1500 * 1000 };                 // for all of the single calls
+// Where a pair takes long, fewer do; for all of the single calls (kb_spent_us).
+enum { LONG_US = 400 * 1000, LEAST_PAIRS = 2, MANY_US = 1500 * 1000 };
+// Filling, hashing and comparing an element on the CPU, beside what kernels execute; the clock of a GPU counts it
+// anyway.
+static const double element_us = 0.2;
 
 struct calls {
     struct kb_data *d;
@@ -14,13 +16,6 @@ struct calls {
     struct kb_program program;
     struct kb_repeat *r;
 };
-
-// What calls have cost. On the CPU device not by the clock on the wall: how much is tried would depend on the machine's
-// load.
-static int64_t spent_us(const struct kb_data *d)
-{
-    return d->on_cpu ? kb_cpu_us() : kb_now_us();
-}
 
 enum kb_repeat_kind kb_repeat_kind(int pair)
 {
@@ -72,15 +67,21 @@ static int one_pair(struct calls *w, const struct kb_plan *plan, struct kb_error
     return failed;
 }
 
+// Of one call.
+static double beside_us(const struct calls *w)
+{
+    return w->d->on_cpu ? element_us * (double)kb_case_elements(w->d, w->r->c) : 0;
+}
+
 static int all_pairs(struct calls *w, const struct kb_plan *plan, struct kb_error *e)
 {
     struct kb_repeat *r = w->r;
     int wanted = w->d->on_cpu ? KB_REPEAT_PAIRS : KB_REPEAT_PAIRS_GPU, failed;
-    int64_t start = spent_us(w->d);
+    double start = kb_spent_us(w->d), beside = 2 * beside_us(w);
     do {
         kb_trial_free(&r->last);
         failed = one_pair(w, plan, e);
-        if (r->pairs >= LEAST_PAIRS && spent_us(w->d) - start > LONG_US * (int64_t)r->pairs)
+        if (r->pairs >= LEAST_PAIRS && kb_spent_us(w->d) - start > (LONG_US - beside) * r->pairs)
             break;
     } while (!failed && r->last.pass && r->pairs < wanted);
     return failed;
@@ -97,13 +98,14 @@ static int many_calls(struct calls *w, struct kb_error *e)
     if (kb_data_prepare(w->d, r->c, e) || kb_plan_make(w->d->bench, index, w->d->on_cpu, w->variant, &plan, e))
         return -1;
     r->set = &r->c->sets[0];
-    int64_t start = spent_us(w->d);
+    double end = kb_spent_us(w->d) + MANY_US;
     int most = r->calls + KB_REPEAT_MANY;
     do {
         kb_trial_free(&r->last);
         failed = kb_trial_single(w->d, r->c, r->set, r->calls & 1, &w->program, &plan, w->variant, &r->last, e);
         r->calls++;
-    } while (!failed && r->last.pass && r->calls < most && spent_us(w->d) - start < MANY_US);
+        end -= beside_us(w);
+    } while (!failed && r->last.pass && r->calls < most && kb_spent_us(w->d) < end);
     kb_plan_free(&plan);
     return failed;
 }

@@ -1,6 +1,5 @@
 // `races`: the small cases once more on the CPU device, with a check that follows who touches what. What comes out is
 // not looked at: the rungs before did that.
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "worker/run.h"
@@ -13,11 +12,9 @@
 enum {
     FINDINGS_SENT = 24,
     TEXT_MOST = 500,
-    TELLING_MS = 5, // what took less says nothing about speed
 };
-// Until a case has shown more: instructions of lanes for a unit of work (see work_of), and in a millisecond of a slow
-// core under the full check.
-static const double first_cost = 100, first_rate = 10000;
+// Until a case has shown more: instructions of lanes for a unit of work (see work_of).
+static const double first_cost = 100;
 
 void run_send_findings(const struct kb_frame *f, const char *rung, const char *version, const struct kb_case_data *c,
                        const struct kb_trial *t)
@@ -49,8 +46,8 @@ struct candidate {
 };
 struct tally {
     int clean, left_out;
-    double cost, rate; // instructions of lanes: a unit of work, a millisecond
-    double left_out_ms;
+    double cost; // instructions of lanes for a unit of work
+    double left_out_cost;
     const char *left_out_label;
     char fault[640], remark[640], unusable[640];
     bool refused; // the fault says nothing about the kernel
@@ -96,7 +93,6 @@ static double instructions_of(const cJSON *facts)
     return sum;
 }
 
-// Of this process: beside busier ones it gets little of a core, which is no fault of the kernel's.
 // Returns the instructions that its lanes executed.
 static double watch_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
                          struct tally *tally)
@@ -136,11 +132,11 @@ static void tell_progress(const struct kb_frame *f, const struct run_version *v,
     kb_worker_send(head, NULL, 0);
 }
 
-static void leave_out(struct tally *tally, const struct kb_case_data *c, double ms)
+static void leave_out(struct tally *tally, const struct kb_case_data *c, double cost)
 {
     if (!tally->left_out_label) {
         tally->left_out_label = c->label;
-        tally->left_out_ms = ms;
+        tally->left_out_cost = cost;
     }
     tally->left_out++;
 }
@@ -148,22 +144,18 @@ static void leave_out(struct tally *tally, const struct kb_case_data *c, double 
 static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
                       const struct candidate *list, struct tally *tally)
 {
-    double budget = kb_json_number(f->head, "budget_ms", 2000), spent = 0, executed = 0;
+    double left = kb_json_number(f->head, "instructions", 0);
     for (int i = 0; i < w->data.bench->case_count && !tally->fault[0] && !run_cancelled(f); i++) {
         struct kb_case_data *c = &w->data.cases[list[i].index];
-        double expected = list[i].work * tally->cost / tally->rate;
-        if (spent + expected > budget) {
+        double expected = list[i].work * tally->cost;
+        if (expected > left) {
             leave_out(tally, c, expected);
             continue;
         }
-        double start = (double)kb_cpu_us() / 1e3, instructions = watch_case(w, f, v, c, tally),
-               ms = (double)kb_cpu_us() / 1e3 - start;
-        spent += ms;
-        executed += instructions;
-        if (instructions > 0 && list[i].work > 0)
-            tally->cost = instructions / list[i].work;
-        if (executed > 0 && spent > TELLING_MS)
-            tally->rate = executed / spent;
+        double executed = watch_case(w, f, v, c, tally);
+        left -= executed;
+        if (executed > 0 && list[i].work > 0)
+            tally->cost = executed / list[i].work;
         tell_progress(f, v, tally);
     }
 }
@@ -173,7 +165,7 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const struc
     char *reason = NULL, *left = NULL;
     const char *status = t->fault[0] && !t->refused ? "fail" : t->clean ? "pass" : "na";
     if (t->left_out_label)
-        left = kb_format("%s would take some %.1f s", t->left_out_label, t->left_out_ms / 1000);
+        left = kb_format("%s would execute some %.3g million instructions", t->left_out_label, t->left_out_cost / 1e6);
     else if (t->left_out)
         left = kb_strdup(t->unusable);
     if (t->fault[0] && t->refused)
@@ -194,7 +186,7 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const struc
 void run_races(struct run_worker *w, const struct kb_frame *f)
 {
     struct run_version *v = w->has_data ? run_find(w, kb_json_text(f->head, "version", "")) : NULL;
-    struct tally tally = {.cost = first_cost, .rate = first_rate};
+    struct tally tally = {.cost = first_cost};
     if (!v || !w->data.on_cpu) {
         run_refuse(w, f, "races",
                    !w->has_data     ? "no bench was prepared"

@@ -123,20 +123,16 @@ static void keep_counts(struct run_version *v, int index, const cJSON *facts)
     }
 }
 
+// A new one for verify, and for `run` the one that verify will go on with: whether there was time to fill sets in
+// between decides nothing.
 static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, enum kb_trial_depth depth, bool *fresh,
                                  struct kb_error *e)
 {
     *fresh = false;
-    if (depth == KB_TRIAL_VERIFY)
-        return kb_data_take(&w->data, c, fresh, e);
-    if (kb_data_prepare(&w->data, c, e))
-        return NULL;
-    for (int i = 0; i < c->set_count; i++)
-        if (c->sets[i].ready) {
-            *fresh = !c->sets[i].verified;
-            return &c->sets[i];
-        }
-    return kb_data_take(&w->data, c, fresh, e);
+    struct kb_set *s = kb_data_take(&w->data, c, fresh, e);
+    if (s && depth == KB_TRIAL_RUN)
+        s->verified--;
+    return s;
 }
 
 // false: the device is gone and nothing more can be done

@@ -450,6 +450,7 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
         ptx_shadow_end(&c->space);
     ptx_output_flush(&output);
     c->facts = ptx_facts(&l, &total);
+    c->base.executed += (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(c->facts, "instructions"));
     if (status) {
         if (e)
             *e = l.fault;

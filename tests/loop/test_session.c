@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "loop/parts.h"
 #include "support_session.h"
 
 #include <setjmp.h>
@@ -425,6 +426,7 @@ static void a_stuck_disk_holds_no_verdict_back(void **state)
     bed_until_event(b, "done variant=b");
     bed_write(b, "stall", "");
     bed_mark(b);
+    kb_lookup_ms = 10;
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
     bed_until_event(b, "rung variant=a rung=time status=pass version=null");
     bed_until(b, disk_is_stuck, NULL);

@@ -1,6 +1,7 @@
 // Workers that die, hang, lie and talk nonsense: the failing version is named, the next save runs clean.
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "loop/peer.h"
 #include "support_session.h"
@@ -10,6 +11,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +112,39 @@ static void a_hung_kernel_is_terminated(void **state)
     fails_in(b, "//fake: run=hang", "run", "no answer for 0.7 s");
     assert_non_null(bed_find(b, "worker role=run state=killed"));
     bed_free(b);
+}
+
+static int64_t computed_us; // by the process that is about to be ended
+
+static int kill_and_look(pid_t pid, int signal_number)
+{
+    if (signal_number == SIGTERM)
+        computed_us = kb_process_cpu_us(-pid);
+    return kill(pid, signal_number);
+}
+
+// However little of the machine it gets: an endless one gets its time of a core, and no more.
+static void a_deadline_counts_what_the_worker_computed(void **state)
+{
+    (void)state;
+    char *argv[] = {"sh", "-c", "while :; do :; done", NULL};
+    struct kb_peer *peer = kb_peer_start(argv, NULL);
+    struct kb_peer_event event = {0};
+    assert_non_null(peer);
+    computed_us = 0;
+    kb_peer_system.kill = kill_and_look;
+    kb_peer_deadline(peer, 100);
+    while (!kb_peer_next(peer, &event)) {
+        poll(NULL, 0, kb_peer_wait_ms(peer));
+        kb_peer_step(peer);
+    }
+    assert_int_equal(event.kind, KB_PEER_ENDED);
+    assert_true(event.asked);
+    assert_non_null(strstr(event.text, "no answer for 0.1 s"));
+    assert_true(computed_us >= 100000);
+    kb_peer_event_free(&event);
+    kb_peer_free(peer);
+    kb_peer_system.kill = kill;
 }
 
 static void a_stubborn_worker_is_killed(void **state)
@@ -375,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_crash_names_its_signal),
         cmocka_unit_test(a_compiler_crash_fails_that_version),
         cmocka_unit_test(a_hung_kernel_is_terminated),
+        cmocka_unit_test(a_deadline_counts_what_the_worker_computed),
         cmocka_unit_test(a_stubborn_worker_is_killed),
         cmocka_unit_test(an_immortal_worker_is_abandoned),
         cmocka_unit_test(garbage_half_lines_and_long_lines_break_the_worker_only),
