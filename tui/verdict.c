@@ -96,14 +96,17 @@ static enum kb_outcome found(const struct kb_model_version *v, int rung)
     return KB_OUTCOMES;
 }
 
-// What a failed case means. Without outputs nothing was compared: the kernel faulted, or the reference has no result,
-// which is not the version's fault.
+// What a failed case means. Without figures of an output nothing was compared: the kernel faulted, or the reference has
+// no result, which is not the version's fault.
 static enum kb_outcome of_case(const struct kb_model_case *c)
 {
-    const cJSON *event = case_failed(c->run) ? c->run : c->verify;
+    const cJSON *event = case_failed(c->run) ? c->run : c->verify, *output;
     const char *reason = kb_json_text(event, "reason", "");
-    if (cJSON_GetArraySize(kb_json_get(event, "outputs")))
-        return KB_OUTCOME_WRONG;
+    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
+    {
+        if (kb_json_text(output, "reason", NULL) || cJSON_GetArraySize(kb_json_get(output, "metrics")))
+            return KB_OUTCOME_WRONG;
+    }
     return strstr(reason, "the reference itself") || strstr(reason, "reference.") ? KB_OUTCOME_FAILED
                                                                                   : KB_OUTCOME_CRASHED;
 }

@@ -154,7 +154,8 @@ static void test_states(void **state)
     expect_verdict(KB_OUTCOME_UNVERIFIED, "nothing to compare with: the bench has no reference", "FAILED");
     static const char *const uncompared = // nothing came out that could be wrong
         "{\"type\":\"case\",\"variant\":\"one\",\"version\":%d,\"rung\":\"run\",\"case\":0,\"label\":\"a\","
-        "\"status\":\"fail\",\"reason\":\"%s\",\"outputs\":[]}";
+        "\"status\":\"fail\",\"reason\":\"%s\",\"outputs\":[{\"arg\":\"y\",\"status\":\"fail\",\"reason\":null,"
+        "\"metrics\":{}}]}";
     static const char *const reasons[] = {"read of x[1], past its end", "y: the reference itself fails: killed"};
     for (int i = 0; i < 2; i++) {
         char *event = kb_format(uncompared, 7 + i, reasons[i]);
