@@ -191,7 +191,9 @@ static void add_errors(const struct kb_model_version *v, struct kb_text *out)
         kb_text_addf(out, "    ... and %d more\n", more);
 }
 
-static void add_bad_cases(const struct kb_model *m, const struct kb_model_version *v, struct kb_text *out)
+// said: what stands above already.
+static void add_bad_cases(const struct kb_model *m, const struct kb_model_version *v, const char *said,
+                          struct kb_text *out)
 {
     int shown = 0;
     for (int i = 0; i < m->case_count && shown < FIRST_ERRORS; i++) {
@@ -199,7 +201,7 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
         const cJSON *bad = !strcmp(kb_json_text(c->run, "status", ""), "fail")      ? c->run
                            : !strcmp(kb_json_text(c->verify, "status", ""), "fail") ? c->verify
                                                                                     : NULL;
-        if (!bad)
+        if (!bad || (said && strstr(said, kb_json_text(bad, "reason", "failed"))))
             continue;
         shown++;
         kb_text_addf(out, "    case %s: %s\n", kb_json_text(bad, "label", "?"), kb_json_text(bad, "reason", "failed"));
@@ -290,7 +292,7 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
             if (r <= KB_RUNG_COMPILE)
                 add_errors(v, out);
             else if (r < KB_RUNG_LATE && !finding)
-                add_bad_cases(m, v, out);
+                add_bad_cases(m, v, v->rungs[r].reason, out);
             add_findings(v, r, out);
         }
         if (v && has_warnings(v)) {
