@@ -315,7 +315,8 @@ static void add_remarks(const struct kb_model *m, struct kb_text *out)
         const struct kb_model_version *v = kb_model_current(m, i);
         for (size_t k = 0; v && k < KB_COUNT(remarking); k++) {
             const struct kb_rung_state *r = &v->rungs[remarking[k]];
-            if (r->status == KB_STATUS_PASS && r->reason)
+            bool listed = r->reason && kb_starts(r->reason, "warning: ") && has_warnings(v);
+            if (r->status == KB_STATUS_PASS && r->reason && !listed)
                 kb_text_addf(out, "%s: %s passed: %s\n", m->variants[i].name, kb_rungs[remarking[k]].name, r->reason);
         }
     }
