@@ -307,6 +307,18 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
     }
 }
 
+// Among the warnings, with its line.
+static bool is_listed(const struct kb_model_version *v, const char *remark)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        if (!kb_json_bool(item, "fails", true) && strstr(remark, kb_json_text(item, "text", "?")))
+            return true;
+    }
+    return false;
+}
+
 // What a rung that passed has to remark: runs that differ, a weak bench, cases that were left out.
 static void add_remarks(const struct kb_model *m, struct kb_text *out)
 {
@@ -315,8 +327,7 @@ static void add_remarks(const struct kb_model *m, struct kb_text *out)
         const struct kb_model_version *v = kb_model_current(m, i);
         for (size_t k = 0; v && k < KB_COUNT(remarking); k++) {
             const struct kb_rung_state *r = &v->rungs[remarking[k]];
-            bool listed = r->reason && kb_starts(r->reason, "warning: ") && has_warnings(v);
-            if (r->status == KB_STATUS_PASS && r->reason && !listed)
+            if (r->status == KB_STATUS_PASS && r->reason && !is_listed(v, r->reason))
                 kb_text_addf(out, "%s: %s passed: %s\n", m->variants[i].name, kb_rungs[remarking[k]].name, r->reason);
         }
     }
