@@ -289,13 +289,39 @@ static void test_sizes(void **state)
     tear_down(&s);
 }
 
+// On a narrow screen whole facts go, not the ends of lines; what is not known is said with its reason.
+static void test_head(void **state)
+{
+    (void)state;
+    cJSON *event = cJSON_Parse(
+        "{\"slowdown\":{\"ratio\":1.03,\"plain\":33.6,\"traced\":34.6,\"unit\":\"us\",\"method\":\"timed together, "
+        "cold\"},"
+        "\"registers\":{\"plain\":31,\"traced\":32},\"right\":true,\"ticks_per_us\":1980,\"timer_step_ns\":null,"
+        "\"timer_step_ns_reason\":\"the timer did not move\",\"launches\":[{\"kernel\":\"k\",\"which\":\"all 4,096 "
+        "blocks\","
+        "\"lost_events\":0,\"waves\":3.9,\"tail_share\":0.12,\"block_min_us\":7.1,\"block_median_us\":8,\"block_max_"
+        "us\":9}]}");
+    for (int width = 80; width <= 240; width += 40) {
+        struct kb_lines lines = {0};
+        struct kb_text all = {0};
+        kb_timeline_head(event, width, 4, &lines);
+        for (int i = 0; i < lines.count; i++)
+            kb_text_addf(&all, "%s ", lines.items[i].text.data);
+        assert_true(lines.count <= 4);
+        assert_non_null(strstr(all.data, "1.03 x"));
+        assert_non_null(strstr(all.data, "idle at the end 12%"));
+        assert_non_null(strstr(all.data, "the timer did not move"));
+        kb_text_free(&all);
+        kb_lines_free(&lines);
+    }
+    cJSON_Delete(event);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_asking),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_head), cmocka_unit_test(test_frames), cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_keys), cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
