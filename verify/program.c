@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "verify/element.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,14 @@ const void *kb_image_for(const struct kb_image *image, const struct kb_device *d
     return NULL;
 }
 
-// Variables of the module stand at the start of a line, behind words on their linkage. Strings of printf are no memory.
-static bool is_global(const char *line, size_t size)
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+// The name that a line declares in global memory, or NULL. Variables of the module stand at the start of a line, behind
+// words on their linkage. Strings of printf and the tables of the mathematical functions are no memory.
+static const char *global_name(const char *line, size_t size, size_t *length)
 {
     static const char *const linkage[] = {".visible ", ".weak ", ".extern ", ".common "};
     for (size_t i = 0; i < KB_COUNT(linkage); i++)
@@ -48,14 +55,34 @@ static bool is_global(const char *line, size_t size)
             line += strlen(linkage[i]);
             size -= strlen(linkage[i]);
         }
-    return size > 8 && !memcmp(line, ".global ", 8) && !memmem(line, size, " $str", 5);
+    if (size <= 8 || memcmp(line, ".global ", 8))
+        return NULL;
+    size_t end = strcspn(line, "[=;\n"), start;
+    while (end && !in_name(line[end - 1]))
+        end--;
+    for (start = end; start && in_name(line[start - 1]);)
+        start--;
+    *length = end - start;
+    bool constant = kb_starts(line + start, "$str") || kb_starts(line + start, "__cudart_");
+    return *length && !constant ? line + start : NULL;
+}
+
+// constexpr numbers at the top of a source are declared, too, though nothing touches them.
+static bool is_used(const char *ptx, const char *name, size_t length)
+{
+    for (const char *at = ptx; (at = memmem(at, strlen(at), name, length)); at += length)
+        if (at != name && (at == ptx || !in_name(at[-1])) && !in_name(at[length]))
+            return true;
+    return false;
 }
 
 bool kb_image_has_globals(const struct kb_image *image)
 {
     for (const char *line = image->ptx, *end; line && *line; line = *end ? end + 1 : end) {
+        size_t length;
         end = line + strcspn(line, "\n");
-        if (is_global(line, (size_t)(end - line)))
+        const char *name = global_name(line, (size_t)(end - line), &length);
+        if (name && is_used(image->ptx, name, length))
             return true;
     }
     return !image->ptx;
