@@ -359,8 +359,8 @@ static bool is_being_saved_at_first(const struct kb_watch *w, struct kb_watched 
 // the next.
 static bool is_disturbed(struct kb_watch *w, struct kb_watched *s, const struct kb_reading *reading, unsigned touches)
 {
-    enum { MOST_TRIES = 50 }; // whoever keeps a file open for good is not waited for
-    static const int64_t again_us = 1000;
+    // Whoever keeps a file open for good is not waited for; on a busy machine the shortest save takes long.
+    static const int64_t patience_us = 500000, again_us = 1000;
     bool polled = w->polling || s->deaf;
     read_notices(w);
     if (s->touches != touches) {
@@ -368,9 +368,11 @@ static bool is_disturbed(struct kb_watch *w, struct kb_watched *s, const struct 
             s->due_us = w->now_us + w->quiet_us;
         return true;
     }
-    if (kb_watched_is_steady(s, reading, polled, w->now_us, w->quiet_us) || s->unsteady >= MOST_TRIES)
+    if (kb_watched_is_steady(s, reading, polled, w->now_us, w->quiet_us))
         return false;
-    s->unsteady++;
+    s->unsteady_us = s->unsteady_us ? s->unsteady_us : w->now_us;
+    if (w->now_us - s->unsteady_us > patience_us)
+        return false;
     s->due_us = w->now_us + (polled ? w->quiet_us : again_us);
     return true;
 }
@@ -393,7 +395,7 @@ static void take_snapshot(struct kb_watch *w, int index)
         return;
     }
     s->dirty = false;
-    s->unsteady = 0;
+    s->unsteady_us = 0;
     kb_watched_accept(s, &reading);
     if (reading.status)
         tell_failure(w, index, &reading);

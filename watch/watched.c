@@ -258,7 +258,8 @@ bool kb_watched_is_steady(struct kb_watched *s, const struct kb_reading *reading
         if (is_stand_in || !before->regular || !kb_stamp_is_recent(before))
             continue;
         struct kb_stamp now = kb_stamp_of(path, polled);
-        if (kb_stamp_same_content(before, &now) && kb_writer_of(path) != KB_WRITER_OPEN)
+        // Between the making of a file and its opening nobody has it open: an empty one is not believed at once.
+        if (kb_stamp_same_content(before, &now) && now.size && kb_writer_of(path) != KB_WRITER_OPEN)
             continue;
         steady = false;
         if (polled && index >= 0) {

@@ -42,11 +42,11 @@ struct kb_watched {
     struct kb_tracked *tracked;
     struct kb_interest *interests;
     size_t interest_count, interest_capacity;
-    bool dirty, loud; // a snapshot is to be taken; say so even if it is the same
-    int64_t dirty_us; // of the event that made it dirty
-    int64_t due_us;   // not before this time
-    int unsteady;     // readings in a row that met a writer
-    bool gap_over;    // the source was gone for the quiet time
+    bool dirty, loud;    // a snapshot is to be taken; say so even if it is the same
+    int64_t dirty_us;    // of the event that made it dirty
+    int64_t due_us;      // not before this time
+    int64_t unsteady_us; // since then every reading met a writer; 0: the last one did not
+    bool gap_over;       // the source was gone for the quiet time
     bool unsettled;
     int64_t event_us; // last event on any of its files
     unsigned touches; // number of those events
