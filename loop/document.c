@@ -418,8 +418,9 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     const struct kb_model_version *v = kb_model_current(m, index);
     cJSON *item = cJSON_CreateObject();
     kb_json_set_text(item, "name", variant->name);
-    kb_json_set_text(item, "source", variant->source);
-    kb_json_set_text(item, "kernel", variant->kernel);
+    bool built = !strcmp(variant->kind, "cuda"); // a command has neither
+    kb_json_set_text(item, "source", built ? variant->source : NULL);
+    kb_json_set_text(item, "kernel", built ? variant->kernel : NULL);
     add_late(item, v);
     add_reported(m, index, item);
     if (!v) {

@@ -65,7 +65,9 @@ static void once_waits_for_them(void **state)
     assert_int_equal(bed_count(b, "reported"), 2);
     assert_int_equal(kb_session_exit_code(b->session), 0);
     cJSON *document = kb_model_document(&b->model);
-    const cJSON *list = kb_json_get(cJSON_GetArrayItem(kb_json_get(document, "variants"), 1), "reported");
+    const cJSON *command = cJSON_GetArrayItem(kb_json_get(document, "variants"), 1);
+    assert_true(cJSON_IsNull(kb_json_get(command, "source")) && cJSON_IsNull(kb_json_get(command, "kernel")));
+    const cJSON *list = kb_json_get(command, "reported");
     assert_int_equal(cJSON_GetArraySize(list), 2);
     assert_true(kb_json_number(cJSON_GetArrayItem(list, 0), "us", 0) == 12.5);
     cJSON_Delete(document);
