@@ -424,9 +424,9 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     add_late(item, v);
     add_reported(m, index, item);
     if (!v) {
-        const char *why = variant->file_reason            ? variant->file_reason
-                          : strcmp(variant->kind, "cuda") ? "a command is not built: it reports its own time"
-                                                          : "it was not built";
+        const char *why = variant->file_reason ? variant->file_reason
+                          : !built             ? "a command is not built: it reports its own time"
+                                               : "it was not built";
         set_unknown(item, "version", why);
         kb_json_set_text(item, "status", variant->file_state ? "fail" : "na");
         kb_json_set(item, "rungs", cJSON_CreateArray());

@@ -327,6 +327,7 @@ int kb_sooner(int a, int b); // of two waits in ms, -1 being never
 void kb_retire(struct kb_session *, struct kb_peer *, enum kb_worker_role, const char *why, bool now); // takes peer
 bool kb_run_worker_dying(const struct kb_session *);
 bool kb_on_cpu(const struct kb_session *);
+bool kb_on_gpu(const struct kb_session *);    // known to be
 bool kb_no_device(const struct kb_session *); // asked, and there is none
 
 // sources.c: the bench, its files, and what follows when one changes
@@ -388,6 +389,8 @@ void kb_lane_step(struct kb_session *, const struct kb_lane *); // hands on all 
 // The head of a request, s->next_job its job; owned. b may be NULL.
 cJSON *kb_lane_request(struct kb_session *, struct kb_peer *, const char *type, const struct kb_build *b,
                        int deadline_ms);
+void kb_lane_cancel(struct kb_peer *, int64_t job);         // and its worker is killed if the job does not end soon
+const char *kb_lane_end(const struct kb_peer_event *ended); // its word in a `worker` event
 
 // compile.c, run.c: the lanes
 void kb_compile_absent(struct kb_session *, const char *reason); // no compiler can be had

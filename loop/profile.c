@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MS = 60000, CANCEL_MS = 2000, MOST_FAILURES = 3, BUDGET_MS = 60 };
+enum { HELLO_MS = 60000, MOST_FAILURES = 3, BUDGET_MS = 60 };
 
 struct kb_profile_times kb_profile_times = {400, 1500, 10000};
 
@@ -271,11 +271,7 @@ static void worker_ended(struct kb_session *s, const struct kb_peer_event *event
 {
     struct kb_profile_worker *p = &s->profile;
     bool was_ready = p->ready;
-    kb_emit_worker(s, KB_WORKER_PROFILE,
-                   event->abandoned ? "abandoned"
-                   : event->asked   ? "killed"
-                                    : "ended",
-                   p->peer, event->text);
+    kb_emit_worker(s, KB_WORKER_PROFILE, kb_lane_end(event), p->peer, event->text);
     kb_peer_free(p->peer);
     p->peer = NULL;
     if (p->request == KB_PROFILE_PREPARE || p->request == KB_PROFILE_CHECK)
@@ -440,11 +436,8 @@ void kb_profile_yield(struct kb_session *s)
     struct kb_profile_worker *p = &s->profile;
     if (!p->peer || p->request == KB_PROFILE_NONE || p->request == KB_PROFILE_HOLD || p->cancelled)
         return; // nothing shortens a hold, which is over before its save is compiled
-    cJSON *head = kb_frame_head("cancel", 0);
-    kb_json_set_number(head, "of", (double)p->job);
-    kb_peer_send(p->peer, head, NULL, 0);
+    kb_lane_cancel(p->peer, p->job);
     p->cancelled = true;
-    kb_peer_deadline(p->peer, CANCEL_MS);
 }
 
 void kb_profile_restart(struct kb_session *s, const char *why)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELLO_MS = 60000, CANCEL_MS = 2000, MOST_FAILURES = 3 };
+enum { HELLO_MS = 60000, MOST_FAILURES = 3 };
 // Of lanes, for all cases together: one to five seconds of a core under the full check. No time, so that which cases
 // are tried depends neither on the machine nor on its load.
 static const double instructions = 300e6;
@@ -183,11 +183,7 @@ static void worker_ended(struct kb_session *s, const struct kb_peer_event *event
 {
     struct kb_races_worker *r = &s->races;
     bool was_ready = r->ready && r->request != KB_RACES_PREPARE;
-    kb_emit_worker(s, KB_WORKER_RACES,
-                   event->abandoned ? "abandoned"
-                   : event->asked   ? "killed"
-                                    : "ended",
-                   r->peer, event->text);
+    kb_emit_worker(s, KB_WORKER_RACES, kb_lane_end(event), r->peer, event->text);
     kb_peer_free(r->peer);
     r->peer = NULL;
     killed(s, event);
@@ -263,11 +259,8 @@ static void drop_outdated(struct kb_session *s)
     struct kb_build *b = r->build;
     if (!r->peer || !b || r->cancelled || (!b->dead && b == s->slots[b->variant].current && b->finished))
         return;
-    cJSON *head = kb_frame_head("cancel", 0);
-    kb_json_set_number(head, "of", (double)r->job);
-    kb_peer_send(r->peer, head, NULL, 0);
+    kb_lane_cancel(r->peer, r->job);
     r->cancelled = true;
-    kb_peer_deadline(r->peer, CANCEL_MS);
 }
 
 static void assign(struct kb_session *s)

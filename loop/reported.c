@@ -30,21 +30,16 @@ static int next_slot(const struct kb_session *s)
     return -1;
 }
 
-static bool on_gpu(const struct kb_session *s)
-{
-    return !strcmp(kb_json_text(s->device, "kind", ""), "cuda");
-}
-
 bool kb_report_due(const struct kb_session *s)
 {
-    return on_gpu(s) && !s->paused && !s->permission && s->run.prepared == s->bench_generation &&
+    return kb_on_gpu(s) && !s->paused && !s->permission && s->run.prepared == s->bench_generation &&
            !s->run.prepare_error && next_slot(s) >= 0;
 }
 
 // Asked for on a GPU only: elsewhere there is no time that it stands beside.
 bool kb_report_done(const struct kb_session *s)
 {
-    return !on_gpu(s) || kb_no_device(s) || s->programs[KB_PROGRAM_BUILTIN].failed || s->permission ||
+    return !kb_on_gpu(s) || kb_no_device(s) || s->programs[KB_PROGRAM_BUILTIN].failed || s->permission ||
            s->run.prepare_error || next_slot(s) < 0;
 }
 

@@ -272,7 +272,7 @@ static void send_quiet_work(struct kb_session *s)
     struct kb_run_worker *r = &s->run;
     if (forget_unused(s))
         return;
-    bool gpu = !strcmp(kb_json_text(s->device, "kind", ""), "cuda");
+    bool gpu = kb_on_gpu(s);
     if (gpu && !r->roofs_known && kb_take_gpu(s)) {
         cJSON *head = request(s, KB_REQUEST_ROOFS, "roofs", NULL, kb_rungs[KB_RUNG_TIME].deadline_ms);
         kb_json_set_number(head, "budget_ms", ROOFS_MS);

@@ -13,7 +13,6 @@ enum {
     MOST_FAILURES = 3,
     RETRY_MS = 300,
     BUSY_RETRIES = 20,
-    CANCEL_MS = 2000, // a kernel that still runs so long after its cancelling hangs
     LOCK_MS = 20,
 };
 
@@ -176,8 +175,7 @@ static void hello(struct kb_session *s, const cJSON *head)
         if (kb_on_cpu(s) != was_cpu)
             kb_sources_announce(s); // its cases have other sizes there
         struct kb_error error = {0};
-        if (!strcmp(kb_json_text(s->device, "kind", ""), "cuda") &&
-            kb_gpu_lock_open(&s->lock, kb_json_text(s->device, "uuid", NULL), &error))
+        if (kb_on_gpu(s) && kb_gpu_lock_open(&s->lock, kb_json_text(s->device, "uuid", NULL), &error))
             kb_status_line(s, "warning", error.remedy, "no lock between instances: %s", error.what);
     }
     s->had_device = true;
@@ -391,8 +389,7 @@ static void worker_ended(struct kb_session *s, const struct kb_peer_event *event
 {
     struct kb_run_worker *r = &s->run;
     bool was_ready = r->ready;
-    const char *state = event->abandoned ? "abandoned" : event->asked ? "killed" : "ended";
-    kb_emit_worker(s, KB_WORKER_RUN, state, r->peer, event->text);
+    kb_emit_worker(s, KB_WORKER_RUN, kb_lane_end(event), r->peer, event->text);
     if (event->abandoned)
         kb_status_line(s, "error", "restart what holds the GPU, or wait until the process is gone", "%s", event->text);
     kb_peer_free(r->peer);
@@ -455,11 +452,8 @@ void kb_run_drop(struct kb_session *s, const struct kb_build *b, const char *why
     (void)why;
     if (!r->peer || r->request == KB_REQUEST_NONE || r->build != b || r->cancelled)
         return;
-    cJSON *head = kb_frame_head("cancel", 0);
-    kb_json_set_number(head, "of", (double)r->job);
-    kb_peer_send(r->peer, head, NULL, 0);
+    kb_lane_cancel(r->peer, r->job);
     r->cancelled = true;
-    kb_peer_deadline(r->peer, CANCEL_MS);
 }
 
 void kb_run_restart(struct kb_session *s, const char *why)

@@ -163,6 +163,11 @@ bool kb_on_cpu(const struct kb_session *s)
     return s->device ? !strcmp(kb_json_text(s->device, "kind", ""), "cpu") : !strcmp(s->device_option, "cpu");
 }
 
+bool kb_on_gpu(const struct kb_session *s)
+{
+    return !strcmp(kb_json_text(s->device, "kind", ""), "cuda");
+}
+
 bool kb_no_device(const struct kb_session *s)
 {
     return s->run.absent;

@@ -1,4 +1,4 @@
-// Order statistics shared by the summary (stats.c) and the comparisons (compare.c).
+// Order statistics shared by the summary (stats.c), the comparisons (compare.c) and traces.
 #ifndef KB_PROFILES_ORDER_H
 #define KB_PROFILES_ORDER_H
 

@@ -2,6 +2,7 @@
 #include "profiles/trace.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "profiles/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,21 +117,6 @@ static void last_of_each(const struct kb_section_warp *w, size_t n, struct sm_cl
             sms[w[i].sm] = (struct sm_clock){true, w[i].end_clock, w[i].end_ns};
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-// Sorts the values.
-static double median_of(double *values, size_t n)
-{
-    if (!n)
-        return NAN;
-    qsort(values, n, sizeof *values, by_value);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 double kb_trace_rate(const struct kb_section_warp *before, size_t n_before, const struct kb_section_warp *after,
                      size_t n_after)
 {
@@ -143,7 +129,8 @@ double kb_trace_rate(const struct kb_section_warp *before, size_t n_before, cons
     for (int i = 0; i < MOST_SMS; i++)
         if (a[i].seen && b[i].seen && b[i].clock > a[i].clock && b[i].ns >= a[i].ns + LEAST_NS)
             rates[n++] = (double)(b[i].clock - a[i].clock) * 1000 / (double)(b[i].ns - a[i].ns);
-    double rate = median_of(rates, n);
+    kb_sort_samples(rates, (int)n);
+    double rate = kb_median_sorted(rates, (int)n);
     free(a);
     free(b);
     free(rates);

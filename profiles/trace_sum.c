@@ -1,23 +1,10 @@
 // What the spans of a trace sum up to: sections, launches.
 #include "base/memory.h"
+#include "profiles/order.h"
 #include "profiles/trace.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(int64_t *values, size_t n)
-{
-    if (!n)
-        return NAN;
-    qsort(values, n, sizeof *values, by_value);
-    return n % 2 ? (double)values[n / 2] : ((double)values[n / 2 - 1] + (double)values[n / 2]) / 2;
-}
 
 static int64_t span_ticks(const struct kb_trace *t, const struct kb_trace_warp *w, uint32_t i)
 {
@@ -29,7 +16,7 @@ static int64_t span_ticks(const struct kb_trace *t, const struct kb_trace_warp *
 // ---- sections
 
 // Ticks of all spans of a section into values; the most that one warp has in it.
-static size_t spans_of(const struct kb_trace *t, uint32_t section, int64_t *values, int64_t *most)
+static size_t spans_of(const struct kb_trace *t, uint32_t section, double *values, int64_t *most)
 {
     size_t n = 0;
     *most = 0;
@@ -38,31 +25,31 @@ static size_t spans_of(const struct kb_trace *t, uint32_t section, int64_t *valu
         int64_t own = 0;
         for (uint32_t i = 0; i < w->count; i++)
             if (t->spans[w->first + i].section == section) {
-                values[n] = span_ticks(t, w, i);
-                own += values[n++];
+                int64_t ticks = span_ticks(t, w, i);
+                values[n++] = (double)ticks;
+                own += ticks;
             }
         *most = own > *most ? own : *most;
     }
     return n;
 }
 
-static void sum_section(struct kb_trace *t, uint32_t index, int64_t *values)
+static void sum_section(struct kb_trace *t, uint32_t index, double *values)
 {
     struct kb_trace_section *s = &t->sections[index];
-    int64_t most, longest = 0;
+    int64_t most;
     size_t n = spans_of(t, index, values, &most);
     s->spans = n;
     s->ticks = 0;
     s->mean = s->median = s->max = s->imbalance = NAN;
     if (!n)
         return;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         s->ticks += (uint64_t)values[i];
-        longest = values[i] > longest ? values[i] : longest;
-    }
+    kb_sort_samples(values, (int)n);
     s->mean = (double)s->ticks / (double)n;
-    s->max = (double)longest;
-    s->median = median_of(values, n);
+    s->max = values[n - 1];
+    s->median = kb_median_sorted(values, (int)n);
     s->imbalance = s->ticks ? (double)most / ((double)s->ticks / t->warp_count) : NAN;
 }
 
@@ -101,12 +88,13 @@ static int by_sm(const void *a, const void *b)
 
 static void block_times(struct kb_trace_launch *l, const struct block_time *blocks, size_t n)
 {
-    int64_t *values = kb_alloc((n + 1) * sizeof *values);
+    double *values = kb_alloc((n + 1) * sizeof *values);
     for (size_t i = 0; i < n; i++)
-        values[i] = blocks[i].end - blocks[i].begin;
-    l->block_median = median_of(values, n);
-    l->block_min = n ? (double)values[0] : NAN;
-    l->block_max = n ? (double)values[n - 1] : NAN;
+        values[i] = (double)(blocks[i].end - blocks[i].begin);
+    kb_sort_samples(values, (int)n);
+    l->block_median = kb_median_sorted(values, (int)n);
+    l->block_min = n ? values[0] : NAN;
+    l->block_max = n ? values[n - 1] : NAN;
     free(values);
 }
 
@@ -144,7 +132,7 @@ static void multiprocessors(const struct kb_trace *t, struct kb_trace_launch *l,
 
 void kb_trace_sum_up(struct kb_trace *t)
 {
-    int64_t *values = kb_alloc(((size_t)t->span_count + 1) * sizeof *values);
+    double *values = kb_alloc(((size_t)t->span_count + 1) * sizeof *values);
     struct block_time *blocks = kb_alloc(((size_t)t->warp_count + 1) * sizeof *blocks);
     for (int i = 0; i < t->section_count; i++)
         sum_section(t, (uint32_t)i, values);

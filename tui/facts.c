@@ -22,20 +22,26 @@ static const char *file_of(const cJSON *item)
     return *file == '/' ? file + 1 : file;
 }
 
+void kb_facts_report(const struct kb_app *a, const cJSON *report, const char *file, enum kb_style kind, int width,
+                     struct kb_lines *out)
+{
+    struct kb_line line = {.ascii = a->ascii};
+    double count = kb_json_number(report, "count", 1);
+    kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", file, (int)kb_json_int(report, "line", 0));
+    kb_spanf(&line, kind, "%s: ", kb_json_text(report, "kind", "?"));
+    kb_span(&line, KB_STYLE_TEXT, kb_json_text(report, "text", ""));
+    if (count > 1)
+        kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(count).s);
+    kb_lines_wrap(out, &line, width, 4, 0);
+    kb_line_free(&line);
+}
+
 void kb_facts_reports(const struct kb_app *a, const cJSON *event, int width, struct kb_lines *out)
 {
     const cJSON *facts = kb_json_get(event, "facts"), *report;
     cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
     {
-        struct kb_line line = {.ascii = a->ascii};
-        kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", file_of(report), (int)kb_json_int(report, "line", 0));
-        kb_spanf(&line, KB_STYLE_BAD, "%s: ", kb_json_text(report, "kind", "?"));
-        kb_span(&line, KB_STYLE_TEXT, kb_json_text(report, "text", ""));
-        double count = kb_json_number(report, "count", 1);
-        if (count > 1)
-            kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(count).s);
-        kb_lines_wrap(out, &line, width, 4, 0);
-        kb_line_free(&line);
+        kb_facts_report(a, report, file_of(report), KB_STYLE_BAD, width, out);
     }
     double cut = kb_json_number(facts, "reports_cut", 0);
     if (cut > 0)

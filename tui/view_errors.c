@@ -98,16 +98,8 @@ static void add_findings(const struct kb_app *a, const struct kb_model_version *
     const cJSON *item;
     cJSON_ArrayForEach(item, v->findings)
     {
-        struct kb_line line = {.ascii = a->ascii};
-        bool fails = kb_json_bool(item, "fails", true);
-        kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0));
-        kb_spanf(&line, fails ? KB_STYLE_BAD : KB_STYLE_WARN, "%s: ", kb_json_text(item, "kind", "?"));
-        kb_span(&line, KB_STYLE_TEXT, kb_json_text(item, "text", ""));
-        double count = kb_json_number(item, "count", 1);
-        if (count > 1)
-            kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(count).s);
-        kb_lines_wrap(out, &line, width, 4, 0);
-        kb_line_free(&line);
+        kb_facts_report(a, item, kb_json_text(item, "file", "?"),
+                        kb_json_bool(item, "fails", true) ? KB_STYLE_BAD : KB_STYLE_WARN, width, out);
         add_source(a, item, width, out);
     }
     if (v->findings_left_out > 0)
