@@ -90,14 +90,6 @@ static char *place(const struct kb_document *doc, const cJSON *item, struct kb_t
     return kb_format("%s:%d", doc->path, line_of_value(doc->text, doc->size, index));
 }
 
-char *kb_document_where(const struct kb_document *doc, const cJSON *item)
-{
-    struct kb_text path = {0};
-    char *on = place(doc, item, &path);
-    kb_text_free(&path);
-    return on;
-}
-
 int kb_document_fail(const struct kb_document *doc, const cJSON *item, const char *remedy, const char *format, ...)
 {
     char *what = NULL;

@@ -21,8 +21,6 @@ int kb_document_parse(struct kb_document *doc, cJSON **root);
 // Fails at an item of the document (NULL: the root): "path:line", "variants[2].launch.grid: ...".
 int kb_document_fail(const struct kb_document *doc, const cJSON *item, const char *remedy, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-// "path:line" of an item; owned by the caller.
-char *kb_document_where(const struct kb_document *doc, const cJSON *item);
 
 enum { // what a key's value may be
     KB_JSON_TEXT = 1,

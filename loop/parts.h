@@ -355,7 +355,6 @@ void kb_build_supersede(struct kb_session *, struct kb_build *, const char *why)
 void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, double ms, const char *reason);
 void kb_build_rung_done(struct kb_session *, struct kb_build *, enum kb_rung); // goes on to the next, or ends
 void kb_build_rerun(struct kb_session *, struct kb_build *, enum kb_rung from);
-void kb_build_compiled(struct kb_session *, struct kb_build *, struct kb_frame *); // the `compiled` frame
 void kb_build_settle(struct kb_session *, struct kb_build *); // its content is final, or its compile ended: claim
 void kb_build_found(struct kb_session *, struct kb_build *, int number, const cJSON *record, struct kb_blobs *);
 void kb_build_claimed(struct kb_session *, struct kb_build *, int number, const char *git, bool known);
@@ -450,7 +449,6 @@ bool kb_profile_wants(struct kb_session *); // something is due now
 int kb_profile_wait_ms(const struct kb_session *);
 void kb_profile_restart(struct kb_session *, const char *why);
 void kb_profile_free(struct kb_session *);
-struct kb_peer *kb_profile_peer(const struct kb_session *);
 cJSON *kb_prepare_fields(struct kb_session *, cJSON *head, int sets, bool reference, struct kb_text *blob);
 void kb_check_fields(cJSON *head, struct kb_build *, struct kb_text *blob);
 bool kb_take_gpu(struct kb_session *); // the lock between instances

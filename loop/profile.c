@@ -10,11 +10,6 @@ enum { HELLO_MS = 60000, MOST_FAILURES = 3, BUDGET_MS = 60 };
 
 struct kb_profile_times kb_profile_times = {400, 1500, 10000};
 
-struct kb_peer *kb_profile_peer(const struct kb_session *s)
-{
-    return s->profile.peer;
-}
-
 static void set(char **slot, const char *value)
 {
     char *copy = kb_strdup(value);

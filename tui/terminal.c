@@ -196,11 +196,6 @@ int kb_terminal_in(const struct kb_terminal *t)
     return t->tty;
 }
 
-int kb_terminal_out(const struct kb_terminal *t)
-{
-    return t->tty;
-}
-
 void kb_terminal_size(const struct kb_terminal *t, int *columns, int *rows)
 {
     struct winsize size = {0};

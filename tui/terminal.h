@@ -17,7 +17,6 @@ int kb_terminal_open(const struct kb_theme *, enum kb_color, struct kb_terminal 
                      struct kb_error *);
 void kb_terminal_close(struct kb_terminal *); // gives it back as it was; NULL is fine
 int kb_terminal_in(const struct kb_terminal *);
-int kb_terminal_out(const struct kb_terminal *);
 void kb_terminal_size(const struct kb_terminal *, int *columns,
                       int *rows);                                      // asks the kernel; 80 x 24 if it does not know
 void kb_terminal_theme(struct kb_terminal *, const struct kb_theme *); // draws all again next time
