@@ -97,12 +97,12 @@ static int reset_results(struct kb_data *d, const struct kb_case_data *c, const 
         uint64_t n = (uint64_t)c->elements[i];
         int failed = 0;
         addresses[i] = s->ref[i].address ? s->ref[i].address : s->input[i].address;
-        if (a->role == KB_INOUT)
+        if (a->role == KB_INOUT && kb_reference_type(a->dtype) != a->dtype)
             failed = kb_op_widen(&d->ops, &s->input[i], a->dtype, &s->ref[i], n, e);
+        else if (a->role == KB_INOUT && s->ref[i].bytes) // a result of its own type, f64 and integers: as it is
+            failed = d->device->ops->copy(d->device, s->ref[i].address, s->input[i].address, s->ref[i].bytes, e);
         else if (a->role == KB_OUTPUT)
             failed = kb_op_poison(&d->ops, &s->ref[i], n, kb_reference_type(a->dtype), 0, e);
-        if (a->role == KB_INOUT && !kb_dtype_is_float(a->dtype) && s->ref[i].bytes)
-            failed = d->device->ops->copy(d->device, s->ref[i].address, s->input[i].address, s->ref[i].bytes, e);
         if (a->role == KB_SCRATCH) {
             scratch[i] = c->work[0][i];
             addresses[i] = scratch[i].address;

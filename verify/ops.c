@@ -107,6 +107,9 @@ int kb_op_widen(struct kb_ops *ops, const struct kb_buffer *from, enum kb_dtype 
                 uint64_t n, struct kb_error *e)
 {
     int type = (int)dtype;
+    if (n > to->bytes / sizeof(double))
+        return kb_fail(e, "widening", NULL, "%llu doubles do not fit into %llu bytes", (unsigned long long)n,
+                       (unsigned long long)to->bytes);
     if (!n)
         return 0;
     if (!ops->kernels) {

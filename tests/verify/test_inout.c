@@ -129,9 +129,65 @@ static void outputs_and_scratch_are_undefined(void **state)
     toy_teardown(&t);
 }
 
+static void twice(void *const *a)
+{
+    int n = *(int *)a[1], size = *(int *)a[2];
+    for (int i = 0; i < n; i++)
+        kbe_store(*(void **)a[0], size, (uint64_t)i, 2 * kbe_load(*(void **)a[0], size, (uint64_t)i));
+}
+static void twice_but_one(void *const *a)
+{
+    int n = *(int *)a[1], size = *(int *)a[2];
+    uint64_t last = kbe_load(*(void **)a[0], size, (uint64_t)n - 1);
+    twice(a);
+    kbe_store(*(void **)a[0], size, (uint64_t)n - 1, 2 * last + 1);
+}
+static const struct toy_entry in_place[] = {{"twice", twice}, {"twice_but_one", twice_but_one}, {NULL, NULL}};
+
+static void expect_in_place(const char *type, int size, int n, const char *kernel, bool right)
+{
+    static const char format[] = "{'kbench':1,'name':'toy','args':["
+                                 "{'name':'x','role':'inout','dtype':'%s','shape':['%d']},"
+                                 "{'name':'n','role':'scalar','dtype':'i32','value':'%d'},"
+                                 "{'name':'size','role':'scalar','dtype':'i32','value':'%d'}],"
+                                 "'reference':{'source':'r.cu','kernel':'twice','launch':{'grid':[1],'block':[32]}},"
+                                 "'variants':[{'name':'v','source':'v.cu','kernel':'%s',"
+                                 "'launch':{'grid':[1],'block':[32]}}]}";
+    char json[1024];
+    struct toy t;
+    struct kb_trial trial;
+    snprintf(json, sizeof json, format, type, n, n, size, kernel);
+    if (toy_setup(&t, in_place, json))
+        fail_msg("%s", kb_error_line(&t.error));
+    const char *error = toy_try(&t, 0, KB_TRIAL_VERIFY, &trial);
+    if (error)
+        fail_msg("%s of %d: %s", type, n, error);
+    if (trial.pass != right)
+        fail_msg("%s of %d, %s: pass %d, %s", type, n, kernel, trial.pass, trial.reason);
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+}
+
+// The reference of an integer is of the integer's own width: what it begins with takes no more room than that.
+static void integers_in_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int size;
+    } types[] = {{"i8", 1}, {"u8", 1}, {"i32", 4}, {"i64", 8}};
+    static const int counts[] = {1, 100, 4096, 20000}; // 20000: far over the guard's 4 KiB
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            expect_in_place(types[i].name, types[i].size, counts[k], "twice", true);
+            expect_in_place(types[i].name, types[i].size, counts[k], "twice_but_one", false);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inout_and_scratch),
-                                       cmocka_unit_test(outputs_and_scratch_are_undefined)};
+                                       cmocka_unit_test(outputs_and_scratch_are_undefined),
+                                       cmocka_unit_test(integers_in_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
