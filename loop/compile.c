@@ -167,28 +167,8 @@ static void send_compile(struct kb_session *s, struct kb_compile_worker *w, cons
     w->rung_us = kb_now_us();
 }
 
-// The names of all its files must fit the line of one frame.
-static bool too_many_files(struct kb_session *s, struct kb_build *b)
-{
-    const struct kb_snapshot *snapshot = &b->source->snapshot;
-    size_t bytes = 0;
-    for (int i = 0; i < snapshot->file_count; i++)
-        bytes += strlen(snapshot->files[i].name) + sizeof "{\"name\":\"\",\"bytes\":12345678},";
-    if (bytes < KB_FRAME_LINE_MAX - 8192)
-        return false;
-    char *reason = kb_format("it includes %d files of yours, and their names alone are %zu KiB: more than one request "
-                             "to the compiler holds; include fewer, or from the toolkit's folders",
-                             snapshot->file_count - 1, bytes >> 10);
-    kb_build_rung(s, b, KB_RUNG_SCAN, KB_STATUS_FAIL, NAN, reason);
-    kb_build_rung_done(s, b, KB_RUNG_SCAN);
-    free(reason);
-    return true;
-}
-
 static void compile_build(struct kb_session *s, struct kb_compile_worker *w, struct kb_build *b)
 {
-    if (too_many_files(s, b))
-        return;
     w->build = kb_build_ref(b);
     w->program = -1;
     kb_build_rung(s, b, KB_RUNG_SCAN, KB_STATUS_RUNNING, NAN, NULL);

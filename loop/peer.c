@@ -1,5 +1,6 @@
 #include "loop/peer.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/spawn.h"
@@ -132,13 +133,24 @@ void kb_peer_send(struct kb_peer *p, cJSON *head, const void *blob, size_t size)
     kb_peer_send_parts(p, head, &part, 1);
 }
 
+static void refuse_frame(struct kb_peer *p, int64_t job, const struct kb_error *why)
+{
+    cJSON *done = kb_frame_head("done", job);
+    kb_json_set_text(done, "status", "fail");
+    kb_json_set_text(done, "reason", kb_error_line(why));
+    add_event(p, KB_PEER_FRAME)->frame.head = done;
+}
+
 void kb_peer_send_parts(struct kb_peer *p, cJSON *head, const struct kb_frame_part *parts, int count)
 {
     if (p->in < 0 || p->life != ALIVE) {
         cJSON_Delete(head);
         return;
     }
-    kb_frame_encode_parts(&p->queue, head, parts, count);
+    struct kb_error error = {0};
+    int64_t job = kb_json_int(head, "job", 0);
+    if (kb_frame_encode_parts(&p->queue, head, parts, count, &error))
+        refuse_frame(p, job, &error);
     flush_queue(p);
 }
 

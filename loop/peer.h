@@ -40,7 +40,8 @@ struct kb_peer *kb_peer_start(char *const argv[], struct kb_error *); // NULL: c
 void kb_peer_free(struct kb_peer *); // kills what still runs; waits at most a moment for it
 pid_t kb_peer_pid(const struct kb_peer *);
 
-// Queues a frame; takes head, copies the blob. A frame to a dead worker is dropped.
+// Queues a frame; takes head, copies the blob. A frame to a dead worker is dropped. One that is too large to be sent is
+// answered here, by a failed `done` of its job that says so.
 void kb_peer_send(struct kb_peer *, cJSON *head, const void *blob, size_t size);
 void kb_peer_send_parts(struct kb_peer *, cJSON *head, const struct kb_frame_part *parts, int count);
 // Without a frame from it for so long, it is ended with that reason. Each frame starts the time anew. 0: no deadline.

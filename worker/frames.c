@@ -163,9 +163,17 @@ static bool write_all(const char *data, size_t size)
 void kb_worker_send(cJSON *head, const void *blob, size_t blob_size)
 {
     struct kb_text out = {0};
+    struct kb_error error = {0};
     pthread_mutex_lock(&channel.sending);
     kb_json_set_number(head, "seq", (double)++channel.sequence);
-    kb_frame_encode(&out, head, blob, blob_size);
+    int64_t job = kb_json_int(head, "job", 0);
+    if (kb_frame_encode(&out, head, blob, blob_size, &error)) { // the job goes on, and somebody hears of it
+        cJSON *log = kb_frame_head("log", job);
+        kb_json_set_text(log, "source", channel.log_source);
+        kb_json_set_text(log, "text", kb_error_line(&error));
+        kb_json_set_number(log, "seq", (double)channel.sequence);
+        kb_frame_encode(&out, log, NULL, 0, NULL);
+    }
     bool sent = write_all(out.data, out.size);
     pthread_mutex_unlock(&channel.sending);
     kb_text_free(&out);

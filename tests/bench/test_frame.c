@@ -12,9 +12,9 @@ static struct kb_text three_frames(void)
     struct kb_text out = {0};
     cJSON *second = kb_frame_head("two", 42);
     kb_json_set_text(second, "log", "line\nline \xe2\x82\xac");
-    kb_frame_encode(&out, kb_frame_head("one", 0), NULL, 0);
-    kb_frame_encode(&out, second, "a\n\0{}\n", 6);
-    kb_frame_encode(&out, kb_frame_head("three", -1), "x", 1);
+    kb_frame_encode(&out, kb_frame_head("one", 0), NULL, 0, NULL);
+    kb_frame_encode(&out, second, "a\n\0{}\n", 6, NULL);
+    kb_frame_encode(&out, kb_frame_head("three", -1), "x", 1, NULL);
     return out;
 }
 
@@ -93,8 +93,8 @@ static void test_large_blob(void **state)
     char *blob = kb_alloc(SIZE);
     for (size_t i = 0; i < SIZE; i++)
         blob[i] = (char)(i * 31 >> 3);
-    kb_frame_encode(&stream, kb_frame_head("big", 1), blob, SIZE);
-    kb_frame_encode(&stream, kb_frame_head("next", 1), NULL, 0);
+    kb_frame_encode(&stream, kb_frame_head("big", 1), blob, SIZE, NULL);
+    kb_frame_encode(&stream, kb_frame_head("next", 1), NULL, 0, NULL);
     struct kb_frame_reader *r = kb_frame_reader_new();
     struct kb_frame f;
     struct kb_error e;
@@ -194,6 +194,87 @@ static void test_line_limit(void **state)
     }
 }
 
+static cJSON *padded(const char *type, size_t bytes)
+{
+    cJSON *head = kb_frame_head(type, 42);
+    char *pad = kb_alloc(bytes + 1);
+    memset(pad, 'x', bytes);
+    kb_json_set_text(head, "pad", pad);
+    free(pad);
+    return head;
+}
+
+// Heads around what a line holds, and far beyond: they arrive whole, with their blob, whatever the pieces are.
+static void test_long_heads(void **state)
+{
+    (void)state;
+    static const size_t pads[] = {KB_FRAME_LINE_MAX - 200, KB_FRAME_LINE_MAX, KB_FRAME_LINE_MAX + 1, 1 << 20};
+    static const size_t blobs[] = {0, 5, 100000};
+    char *blob = kb_alloc(100000);
+    memset(blob, 'b', 100000);
+    for (size_t i = 0; i < KB_COUNT(pads) * KB_COUNT(blobs); i++) {
+        size_t pad = pads[i / KB_COUNT(blobs)], size = blobs[i % KB_COUNT(blobs)];
+        struct kb_text stream = {0};
+        struct kb_frame_reader *r = kb_frame_reader_new();
+        struct kb_frame f = {0};
+        struct kb_error e;
+        int got = 0;
+        assert_int_equal(kb_frame_encode(&stream, padded("long", pad), blob, size, &e), 0);
+        assert_int_equal(kb_frame_encode(&stream, kb_frame_head("next", 1), NULL, 0, &e), 0);
+        size_t line = (size_t)((char *)memchr(stream.data, '\n', stream.size) - stream.data);
+        assert_true(line <= KB_FRAME_LINE_MAX);
+        for (size_t at = 0, piece = 4099; at < stream.size; at += piece) {
+            kb_frame_reader_feed(r, stream.data + at, stream.size - at < piece ? stream.size - at : piece);
+            while (kb_frame_reader_next(r, &f, &e) == 1) {
+                assert_string_equal(kb_frame_type(&f), got ? "next" : "long");
+                assert_int_equal(kb_frame_job(&f), got ? 1 : 42);
+                assert_int_equal(strlen(kb_json_text(f.head, "pad", "")), got ? 0 : pad);
+                assert_int_equal(f.blob_size, got++ ? 0 : size);
+                if (f.blob)
+                    assert_memory_equal(f.blob, blob, size);
+                kb_frame_free(&f);
+            }
+        }
+        assert_int_equal(got, 2);
+        kb_frame_reader_free(r);
+        kb_text_free(&stream);
+    }
+    free(blob);
+}
+
+// What no frame holds is refused before anything of it is written.
+static void test_too_large(void **state)
+{
+    (void)state;
+    struct kb_text stream = {0};
+    struct kb_error e = {0};
+    assert_int_equal(kb_frame_encode(&stream, padded("prepare", KB_FRAME_HEAD_MAX), NULL, 0, &e), -1);
+    support_contains(e.what, "takes 16.0 MiB, and one message between the program and its workers holds 16 MiB");
+    assert_string_equal(e.on, "prepare");
+    const struct kb_frame_part much[] = {{"", KB_FRAME_BLOB_MAX}, {"", 1}}; // sizes are looked at before bytes
+    assert_int_equal(kb_frame_encode_parts(&stream, kb_frame_head("check", 1), much, 2, &e), -1);
+    support_contains(e.what, "holds 512 MiB");
+    assert_int_equal(stream.size, 0);
+    kb_text_free(&stream);
+}
+
+static void test_broken_long_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *what;
+    } cases[] = {
+        {"{\"kbench\":1,\"type\":\"x\",\"head\":9,\"blob\":8}\n12345678", "longer than its blob"},
+        {"{\"kbench\":1,\"type\":\"x\",\"head\":-1,\"blob\":8}\n12345678", "no size"},
+        {"{\"kbench\":1,\"type\":\"x\",\"head\":8,\"blob\":8}\n12345678", "not the one of its line"},
+        {"{\"kbench\":1,\"type\":\"x\",\"head\":16777217,\"blob\":16777217}\n", "too large"},
+        {"{\"kbench\":1,\"type\":\"x\",\"job\":1,\"head\":23,\"blob\":23}\n{\"kbench\":1,\"type\":\"x\"}",
+         "not the one of its line"}, // another job
+    };
+    for (size_t i = 0; i < KB_COUNT(cases); i++)
+        expect_broken(cases[i].bytes, strlen(cases[i].bytes), cases[i].what);
+}
+
 static void test_nothing_and_half(void **state)
 {
     (void)state;
@@ -240,10 +321,17 @@ static void test_random_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),           cmocka_unit_test(test_many_frames_in_little_memory),
-        cmocka_unit_test(test_large_blob),       cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_long_lines),       cmocka_unit_test(test_line_limit),
-        cmocka_unit_test(test_nothing_and_half), cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_many_frames_in_little_memory),
+        cmocka_unit_test(test_large_blob),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_line_limit),
+        cmocka_unit_test(test_nothing_and_half),
+        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_long_heads),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_broken_long_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

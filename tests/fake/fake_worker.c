@@ -44,7 +44,7 @@ static void write_all(int fd, const char *bytes, size_t n)
 void send_frame(cJSON *head, const void *blob, size_t size)
 {
     struct kb_text out = {0};
-    kb_frame_encode(&out, head, blob, size);
+    kb_frame_encode(&out, head, blob, size, NULL);
     write_all(3, out.data, out.size);
     kb_text_free(&out);
 }

@@ -200,6 +200,49 @@ static void garbage_half_lines_and_long_lines_break_the_worker_only(void **state
     }
 }
 
+static void a_bench_longer_than_a_line_is_prepared(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    enum { COMMENT = 70000 };
+    char *text = bed_read(b, "bench.json"), *comment = kb_alloc(COMMENT + 1);
+    memset(comment, 'x', COMMENT);
+    char *longer = kb_format("{ \"comment\": \"%s\", %s", comment, strchr(text, '{') + 1);
+    bed_write(b, "bench.json", longer);
+    bed_start(b);
+    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "done variant=b status=pass");
+    assert_int_equal(bed_count(b, "worker role=run state=ended"), 0);
+    assert_int_equal(bed_log_count(b, "run prepare"), 1);
+    free(text);
+    free(comment);
+    free(longer);
+    bed_free(b);
+}
+
+// No pipe and no worker takes it: the answer comes from here, and the worker goes on.
+static void a_request_that_is_too_large_is_answered_at_once(void **state)
+{
+    (void)state;
+    char *argv[] = {(char *)"/bin/cat", NULL}, *text = kb_alloc(KB_FRAME_HEAD_MAX + 1);
+    struct kb_peer *peer = kb_peer_start(argv, NULL);
+    struct kb_peer_event event = {0};
+    memset(text, 'x', KB_FRAME_HEAD_MAX);
+    cJSON *head = kb_frame_head("prepare", 17);
+    kb_json_set_text(head, "bench", text);
+    kb_peer_send(peer, head, NULL, 0);
+    assert_int_equal(kb_peer_next(peer, &event), 1);
+    assert_int_equal(event.kind, KB_PEER_FRAME);
+    assert_string_equal(kb_frame_type(&event.frame), "done");
+    assert_int_equal(kb_frame_job(&event.frame), 17);
+    assert_string_equal(kb_json_text(event.frame.head, "status", ""), "fail");
+    assert_non_null(strstr(kb_json_text(event.frame.head, "reason", ""), "holds 16 MiB"));
+    assert_false(kb_peer_ending(peer));
+    kb_peer_event_free(&event);
+    kb_peer_free(peer);
+    free(text);
+}
+
 static void output_is_only_text(void **state)
 {
     (void)state;
@@ -414,6 +457,8 @@ int main(void)
         cmocka_unit_test(a_stubborn_worker_is_killed),
         cmocka_unit_test(an_immortal_worker_is_abandoned),
         cmocka_unit_test(garbage_half_lines_and_long_lines_break_the_worker_only),
+        cmocka_unit_test(a_bench_longer_than_a_line_is_prepared),
+        cmocka_unit_test(a_request_that_is_too_large_is_answered_at_once),
         cmocka_unit_test(output_is_only_text),
         cmocka_unit_test(cut_lines_are_counted),
         cmocka_unit_test(a_worker_killed_from_outside_comes_back),

@@ -76,7 +76,7 @@ int64_t driven_send(struct driven *d, const char *type, cJSON *fields, const voi
     while (fields && (item = cJSON_DetachItemFromArray(fields, 0)))
         cJSON_AddItemToObject(head, item->string, item);
     cJSON_Delete(fields);
-    kb_frame_encode(&out, head, blob, size);
+    kb_frame_encode(&out, head, blob, size, NULL);
     for (size_t at = 0; at < out.size;) {
         ssize_t n = write(d->in, out.data + at, out.size - at);
         if (n <= 0) // it ended: what it said last tells why

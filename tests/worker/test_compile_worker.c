@@ -115,7 +115,7 @@ static void send_bytes(struct worker *w, const char *data, size_t size)
 static void send_frame(struct worker *w, cJSON *head, const void *blob, size_t size)
 {
     struct kb_text out = {0};
-    kb_frame_encode(&out, head, blob, size);
+    kb_frame_encode(&out, head, blob, size, NULL);
     send_bytes(w, out.data, out.size);
     kb_text_free(&out);
 }
