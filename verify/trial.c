@@ -129,7 +129,8 @@ static int run_once(struct kb_data *d, struct kb_case_data *c, const struct kb_s
     kb_data_addresses(d, c, s, run, addresses);
     if (!failed && launch(d, p, plan, v, addresses, t, &inner)) {
         t->device_failed = true;
-        fail_trial(t, "kernel %s: %s", inner.on[0] ? inner.on : v->launches[0].kernel, inner.what);
+        fail_trial(t, "%s%s: %s", strchr(inner.on, ':') ? "" : "kernel ", // a line of it, or its name
+                   inner.on[0] ? inner.on : v->launches[0].kernel, inner.what);
     }
     free(addresses);
     return failed ? -1 : 0;

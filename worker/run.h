@@ -72,6 +72,7 @@ void run_drop(struct run_worker *, struct run_version *);
 void run_refuse(struct run_worker *, const struct kb_frame *, const char *rung, const char *reason);
 // `rung`, then `done` with poisoned as the device's fault says; a lost device ends the worker.
 void run_end(struct run_worker *, const struct kb_frame *, const char *rung, const char *status, const char *reason);
+bool run_finding_fails(const struct kb_trial *); // the device saw something that is wrong, whatever came out
 // What the device saw while it ran a case, as a `findings` frame; nothing if there is nothing. inputs: as in kb_trial.
 void run_send_findings(const struct kb_frame *, const char *rung, const char *version, const struct kb_case_data *,
                        const struct kb_trial *);

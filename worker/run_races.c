@@ -16,6 +16,13 @@ enum {
 // Until a case has shown more: instructions of lanes for a unit of work (see work_of).
 static const double first_cost = 100;
 
+bool run_finding_fails(const struct kb_trial *t)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, t->findings) if (kb_json_bool(item, "fails", false)) return true;
+    return false;
+}
+
 void run_send_findings(const struct kb_frame *f, const char *rung, const char *version, const struct kb_case_data *c,
                        const struct kb_trial *t)
 {
@@ -108,7 +115,7 @@ static double watch_case(struct run_worker *w, const struct kb_frame *f, struct 
         tally->left_out++;
         snprintf(tally->unusable, sizeof tally->unusable, "%.600s", kb_error_line(&error));
     } else if (!t.pass) {
-        tally->refused = t.device_failed && is_refusal(w);
+        tally->refused = t.device_failed && is_refusal(w) && !run_finding_fails(&t);
         snprintf(tally->fault, sizeof tally->fault, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
     } else {
         tally->clean++;

@@ -380,7 +380,9 @@ void run_trace(struct run_worker *w, const struct kb_frame *f)
         return;
     }
     struct tracing t = {.w = w, .f = f, .c = &w->data.cases[index], .slowdown = cJSON_CreateObject()};
+    w->device->clock_counts = true; // spans in instructions, not in the cycles that a kernel is told
     int result = work(&t, v, &error);
+    w->device->clock_counts = false;
     close_all(&t);
     run_end(w, f, NULL,
             result < 0   ? "fail"

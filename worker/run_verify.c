@@ -70,15 +70,25 @@ static cJSON *failure_json(const struct run_worker *w, const struct calls *made,
     return failure;
 }
 
+// The CPU device does not run an instruction of this kernel: that is nobody's fault, and nothing is proven.
+static bool is_refused(const struct run_worker *w, const struct kb_trial *t)
+{
+    return t->device_failed && !run_finding_fails(t) && w->device->fault.kind == KB_FAULT_REFUSED &&
+           !strcmp(w->device->fault.name, "CUDA_ERROR_NOT_SUPPORTED");
+}
+
 static void send_case(const struct run_worker *w, const struct kb_frame *f, const char *version,
                       const struct kb_case_data *c, const struct calls *made, const struct kb_trial *t)
 {
+    bool refused = is_refused(w, t);
     cJSON *head = kb_frame_head("case", kb_frame_job(f)), *fields = kb_trial_json(&w->data, c, t), *item;
     kb_json_set_text(head, "version", version);
     while ((item = cJSON_DetachItemFromArray(fields, 0)))
         cJSON_AddItemToObject(head, item->string, item);
     cJSON_Delete(fields);
-    if (!t->pass)
+    if (refused)
+        kb_json_set_text(head, "status", "na");
+    else if (!t->pass)
         kb_json_set(head, "failure", failure_json(w, made, t));
     kb_worker_send(head, NULL, 0);
 }
@@ -160,7 +170,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         if (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference) // verify follows, where it can
             send_facts(f, v->key, c, &t);
         if (!t.pass)
-            note(o, c->label, many, &o->failed, t.reason);
+            note(o, c->label, many, is_refused(w, &t) ? &o->unusable : &o->failed, t.reason);
         if (t.pass && t.notable && t.reason[0] && !o->remark[0])
             snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
         o->passed += t.pass;
@@ -174,7 +184,7 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
 static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
                         const struct kb_case_data *c, const struct calls *made, struct kb_trial *t, struct outcome *o)
 {
-    if (t->pass)
+    if (t->pass || is_refused(w, t)) // what is refused here was refused in the case itself, or by inputs of our own
         return;
     char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
     send_case(w, f, v->key, c, made, t);

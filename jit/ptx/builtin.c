@@ -188,6 +188,27 @@ static void call_assertfail(struct ptx_warp *w, const struct ptx_op *o, uint32_t
               (unsigned)argument(w, o, lane, 2), function);
 }
 
+void ptx_refused(struct ptx_warp *w, const struct kb_error *why)
+{
+    struct ptx_launch *l = w->thread->launch;
+    pthread_mutex_lock(&l->lock);
+    if (!l->failed) {
+        l->failed = l->refused = true;
+        l->fault_name = "CUDA_ERROR_NOT_SUPPORTED";
+        l->fault_code = 801;
+        l->fault = *why;
+    }
+    pthread_mutex_unlock(&l->lock);
+    atomic_store(&l->stop, true);
+    w->thread->stop = true;
+}
+
+static void refused(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
+{
+    (void)mask;
+    ptx_refused(w, (const struct kb_error *)(uintptr_t)o->imm);
+}
+
 static void trap(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     ptx_fault(w, o, __builtin_ctz(mask), "CUDA_ERROR_LAUNCH_FAILED", "the kernel ran into a trap instruction");
@@ -291,5 +312,6 @@ const struct ptx_handler_entry ptx_builtin_handlers[] = {
     {"call_malloc", call_malloc},
     {"call_free", call_free},
     {"trap", trap},
+    {"refused", refused},
     {NULL, NULL},
 };

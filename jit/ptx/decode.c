@@ -31,7 +31,7 @@ void ptx_refuse(struct ptx_decoder *d, const char *format, ...)
     struct ptx_place place = ptx_place_of(d->module, d->in ? d->in->loc : 0);
     char on[320];
     if (place.line)
-        snprintf(on, sizeof on, "%s:%d", place.file, place.line);
+        snprintf(on, sizeof on, "%s", ptx_place_text(place));
     else
         snprintf(on, sizeof on, "PTX line %d", d->in ? d->in->text_line : d->func->text_line);
     kb_fail(&d->func->refused, on, "run this kernel on a GPU, or write it without this instruction for the CPU device",
@@ -495,7 +495,7 @@ static const char *unsupported_family(const char *op)
     return NULL;
 }
 
-static void decode_instruction(struct ptx_decoder *d)
+static void decode_supported(struct ptx_decoder *d)
 {
     split_opcode(d);
     const char *family = unsupported_family(d->in->op);
@@ -510,6 +510,35 @@ static void decode_instruction(struct ptx_decoder *d)
     for (int i = 0; i < d->mods && !d->refused; i++)
         if (!d->used[i])
             ptx_refuse(d, "its modifier .%s is not supported here", d->mod[i]);
+}
+
+// An operation in place of what cannot run, so that the launch ends only where a lane gets there: an instruction that
+// nobody reaches is no reason to leave a kernel unwatched.
+static void emit_refusal(struct ptx_decoder *d)
+{
+    struct kb_error *why = ptx_arena_alloc(&d->module->arena, sizeof *why);
+    *why = d->func->refused;
+    d->func->refused = (struct kb_error){.what = ""};
+    d->refused = false;
+    d->class = PTX_CLASS_CONTROL;
+    d->counted = true;
+    ptx_emit(d, "refused", 0)->imm = (int64_t)(uintptr_t)why;
+}
+
+static void decode_instruction(struct ptx_decoder *d)
+{
+    const struct ptx_inst *in = d->in;
+    uint32_t ops = d->op_count, blocks = d->block_count, carry = d->carry;
+    struct ptx_block block = *ptx_current_block(d);
+    decode_supported(d);
+    if (!d->refused)
+        return;
+    d->in = in;
+    d->op_count = ops;
+    d->block_count = blocks;
+    d->carry = carry;
+    *ptx_current_block(d) = block;
+    emit_refusal(d);
 }
 
 static void resolve_targets(struct ptx_decoder *d)
@@ -556,19 +585,31 @@ static uint32_t place_locals(struct ptx_func *f)
 // What a function does before its first instruction and behind its last one.
 static const struct ptx_inst no_inst = {.op = "call", .guard = -1};
 
+static void begin_function(struct ptx_decoder *d)
+{
+    struct ptx_func *f = d->func;
+    d->local_bytes = place_locals(f);
+    for (uint32_t i = 0; i < f->label_count; i++)
+        d->leader[f->labels[i].inst] = true;
+    if (f->cluster)
+        ptx_refuse(d, "thread block clusters are not supported");
+    new_block(d);
+    d->in = &no_inst;
+    ptx_take_params(d);
+    if (!d->refused || f->is_entry)
+        return;
+    d->op_count = 0;
+    d->block_count = 0;
+    new_block(d);
+    emit_refusal(d); // the rest is never reached
+}
+
 static void decode_function(struct ptx_module *m, struct ptx_func *f)
 {
     struct ptx_decoder d = {.module = m, .func = f};
     d.inst_block = kb_alloc((f->inst_count + 2) * sizeof *d.inst_block);
     d.leader = kb_alloc((f->inst_count + 2) * sizeof *d.leader);
-    d.local_bytes = place_locals(f);
-    for (uint32_t i = 0; i < f->label_count; i++)
-        d.leader[f->labels[i].inst] = true;
-    if (f->cluster)
-        ptx_refuse(&d, "thread block clusters are not supported");
-    new_block(&d);
-    d.in = &no_inst;
-    ptx_take_params(&d);
+    begin_function(&d);
     for (d.inst = 0; d.inst < f->inst_count && !d.refused; d.inst++) {
         struct ptx_block *b = ptx_current_block(&d);
         if (d.leader[d.inst] && (d.op_count != b->first || b->sync))

@@ -249,6 +249,7 @@ static void decode_nanosleep(struct ptx_decoder *d)
 {
     ptx_mod(d, "u32");
     ptx_guard_control(d);
+    ptx_emit(d, "nanosleep", 1, ptx_source(d, ptx_arg(d, 0), 32))->defs = 0;
     ptx_end_block(d, PTX_TERM_YIELD);
 }
 

@@ -300,7 +300,7 @@ static int refuse(struct kb_kernel *k, struct kb_error *e, const char *name, con
 static int check_launch(struct kb_kernel *k, const struct kb_launch_args *a, struct kb_error *e)
 {
     struct kb_device *d = &k->module->device->base;
-    const struct kb_error *refusal = ptx_refusal(k->module->ptx, k->func);
+    const struct kb_error *refusal = ptx_refusal(k->func);
     if (refusal) {
         if (e)
             *e = *refusal;
@@ -422,6 +422,9 @@ static void set_launch(struct ptx_launch *l, struct kb_kernel *k, const struct k
     l->budget = c->budget;
     l->heap = &c->heap;
     l->sm_count = c->base.info.sm_count;
+    l->warps_per_sm = (uint32_t)(c->base.info.max_threads_per_sm / PTX_LANES);
+    l->clock_counts = c->base.clock_counts;
+    ptx_clock_launch(&c->clock, l);
     l->local_bytes = (uint32_t)ptx_stack_bytes(l->module, l->func, &recursive);
     if (recursive)
         l->local_bytes = RECURSION_STACK;
@@ -446,6 +449,7 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     total.ops = kb_alloc((l.module->op_ids + 1) * sizeof *total.ops);
     total.blocks = kb_alloc((l.module->block_ids + 1) * sizeof *total.blocks);
     int status = ptx_run(&l, &total);
+    ptx_clock_done(&c->clock, &l);
     if (l.check == PTX_CHECK_FULL)
         ptx_shadow_end(&c->space);
     ptx_output_flush(&output);
@@ -454,7 +458,7 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     if (status) {
         if (e)
             *e = l.fault;
-        failed(&c->base, KB_FAULT_POISONED, l.fault_code, l.fault_name);
+        failed(&c->base, l.refused ? KB_FAULT_REFUSED : KB_FAULT_POISONED, l.fault_code, l.fault_name);
     }
     free(total.ops);
     free(total.blocks);
@@ -559,6 +563,7 @@ int kb_device_open_cpu(const struct kb_device_request *r, struct kb_device **out
     c->base.wants_ptx = true;
     c->check = check;
     c->seed = r ? r->seed : 0;
+    ptx_clock_open(&c->clock, c->seed);
     const char *budget = getenv("KB_PTX_BUDGET"); // instructions of one warp
     c->budget = budget && strtoull(budget, NULL, 10) ? strtoull(budget, NULL, 10) : WARP_BUDGET;
     const struct kb_device_info *like = r && r->like_info ? r->like_info : &h200;

@@ -2,6 +2,7 @@
 #ifndef KB_JIT_PTX_DEVICE_PARTS_H
 #define KB_JIT_PTX_DEVICE_PARTS_H
 #include "jit/ptx/builtin.h"
+#include "jit/ptx/clock.h"
 #include "jit/ptx/facts.h"
 #include "jit/ptx/memory.h"
 
@@ -11,6 +12,7 @@ struct cpu_device {
     struct ptx_heap heap;
     enum ptx_check check;
     uint64_t seed, launches, budget;
+    struct ptx_clock clock;
     cJSON *facts;
     struct ptx_allocation workspace;
 };

@@ -168,7 +168,7 @@ static void add_report(cJSON *list, const char *kind, const char *text, int line
 static cJSON *reports_json(const struct ptx_launch *l)
 {
     cJSON *list = cJSON_CreateArray();
-    if (l->failed) {
+    if (l->failed && !l->refused) { // that says nothing about the kernel
         char kind[64] = "launch_failed";
         const char *prefix = "CUDA_ERROR_";
         if (l->fault_name && !strncmp(l->fault_name, prefix, strlen(prefix))) {

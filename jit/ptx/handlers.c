@@ -51,7 +51,7 @@ static void sort_tables(void)
     const struct ptx_handler_entry *const tables[] = {
         vector_table(&name), ptx_plain_handlers,   ptx_round_handlers, ptx_convert_handlers, ptx_half_handlers,
         ptx_warp_handlers,   ptx_atomic_handlers,  ptx_async_handlers, ptx_tensor_handlers,  ptx_mbarrier_handlers,
-        ptx_video_handlers,  ptx_builtin_handlers, ptx_bulk_handlers};
+        ptx_video_handlers,  ptx_builtin_handlers, ptx_bulk_handlers,  ptx_clock_handlers};
     size_t cap = 0;
     for (size_t t = 0; t < KB_COUNT(tables); t++)
         for (const struct ptx_handler_entry *e = tables[t]; e->key; e++) {

@@ -22,6 +22,7 @@ extern const struct ptx_handler_entry ptx_async_handlers[];    // async.c
 extern const struct ptx_handler_entry ptx_mbarrier_handlers[]; // mbarrier.c
 extern const struct ptx_handler_entry ptx_bulk_handlers[];     // bulk.c
 extern const struct ptx_handler_entry ptx_video_handlers[];    // video.c
+extern const struct ptx_handler_entry ptx_clock_handlers[];    // clock.c: %clock and its like, nanosleep
 extern const struct ptx_handler_entry ptx_builtin_handlers[];  // builtin.c: printf, assert, malloc
 
 #endif

@@ -1,6 +1,7 @@
 // From virtual registers to places in the frame, and what a kernel needs in all.
 #include "base/memory.h"
 #include "jit/ptx/atomic.h"
+#include "jit/ptx/clock.h"
 #include "jit/ptx/decode.h"
 #include "jit/ptx/lanes.h"
 
@@ -113,8 +114,11 @@ void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
         }
         o->guard = o->guard ? offset[o->guard - 1] : 0;
     }
-    for (uint32_t i = 0; i < d->block_count; i++)
-        set_block_offsets(&d->blocks[i], offset);
+    for (uint32_t i = 0; i < d->block_count; i++) {
+        struct ptx_block *b = &d->blocks[i];
+        set_block_offsets(b, offset);
+        b->cycles = ptx_block_cycles(d->ops + b->first, b->count) + (b->term == PTX_TERM_NEXT ? 0 : 9);
+    }
     p->op_count = d->op_count;
     p->ops = ptx_arena_alloc(arena, (d->op_count + 1) * sizeof *p->ops);
     if (d->op_count)
@@ -165,14 +169,9 @@ static void walk_calls(struct walk *w, const struct ptx_func *f)
                 walk_calls(w, g);
 }
 
-const struct kb_error *ptx_refusal(const struct ptx_module *m, const struct ptx_func *f)
+const struct kb_error *ptx_refusal(const struct ptx_func *f)
 {
-    struct walk w = {.module = m};
-    walk_calls(&w, f);
-    for (int i = 0; i < w.count; i++)
-        if (!w.seen[i]->program)
-            return &w.seen[i]->refused;
-    return NULL;
+    return f->program ? NULL : &f->refused;
 }
 
 static bool uses_operand(const struct ptx_operand *o, const struct ptx_var *v)

@@ -4,7 +4,6 @@
 #include "jit/ptx/numbers.h"
 
 #include <string.h>
-#include <time.h>
 
 #define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
 #define H(name) static void name(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
@@ -154,38 +153,25 @@ H(local_b64)
         (void)l;                                                                                                       \
         ACTIVE(i) R##bits(0)[i] = (uint##bits##_t)(value);                                                             \
     }
-static uint64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 SREG(tid, 32, w->tid[o->sub][i])
 SREG(ntid, 32, l->block[o->sub])
 SREG(ctaid, 32, w->cta->ctaid[o->sub])
 SREG(nctaid, 32, l->grid[o->sub])
 SREG(laneid, 32, i)
 SREG(warpid, 32, w->index)
-SREG(nwarpid, 32, l->warps)
-SREG(smid, 32, w->cta->number % (uint32_t)(l->sm_count > 0 ? l->sm_count : 1))
+SREG(nwarpid, 32, l->warps_per_sm)
 SREG(nsmid, 32, l->sm_count)
-SREG(gridid, 64, 1)
 SREG(lanemask_eq, 32, 1u << i)
 SREG(lanemask_le, 32, (2u << i) - 1)
 SREG(lanemask_lt, 32, (1u << i) - 1)
 SREG(lanemask_ge, 32, ~((1u << i) - 1))
 SREG(lanemask_gt, 32, ~((2u << i) - 1))
-SREG(clock, 32, w->steps) // a count of instructions stands in for cycles: it rises, and it is reproducible
-SREG(clock_hi, 32, w->steps >> 32)
-SREG(clock64, 64, w->steps)
-SREG(globaltimer, 64, nanoseconds())
-SREG(globaltimer_lo, 32, nanoseconds())
-SREG(globaltimer_hi, 32, nanoseconds() >> 32)
 SREG(envreg1, 32, l->workspace >> 32)
 SREG(envreg2, 32, l->workspace)
-SREG(total_smem_size, 32, l->dynamic_shared + l->static_shared)
+// Shared memory is given in units of 128 bytes.
+SREG(total_smem_size, 32, (l->dynamic_shared + l->static_shared + 127) & ~127u)
 SREG(dynamic_smem_size, 32, l->dynamic_shared)
-SREG(aggr_smem_size, 32, l->dynamic_shared + l->static_shared)
+SREG(aggr_smem_size, 32, ((l->dynamic_shared + l->static_shared + 127) & ~127u) + PTX_RESERVED_SHARED)
 SREG(reserved_smem_offset_begin, 32, 0)
 SREG(reserved_smem_offset_end, 32, PTX_RESERVED_SHARED)
 SREG(reserved_smem_offset_cap, 32, PTX_RESERVED_SHARED)
@@ -520,21 +506,18 @@ H(upper_f64)
 const struct ptx_handler_entry ptx_plain_handlers[] = {
     E(nop) E(pset) E(pmov) E(pnot) E(pand) E(por) E(pxor) E(pack2_b16) E(pack4_b32) E(pack4_b64) E(unpack2_b16)
         E(unpack4_b32) E(unpack4_b64) E(param_b32) E(param_b64) E(local_b32) E(local_b64) E(sreg_tid) E(sreg_ntid)
-            E(sreg_ctaid) E(sreg_nctaid) E(sreg_laneid) E(sreg_warpid) E(sreg_nwarpid) E(sreg_smid) E(sreg_nsmid)
-                E(sreg_gridid) E(sreg_lanemask_eq) E(sreg_lanemask_le) E(sreg_lanemask_lt) E(sreg_lanemask_ge)
-                    E(sreg_lanemask_gt) E(sreg_clock) E(sreg_clock_hi) E(sreg_clock64) E(sreg_globaltimer)
-                        E(sreg_globaltimer_lo) E(sreg_globaltimer_hi) E(sreg_envreg1) E(sreg_envreg2)
-                            E(sreg_total_smem_size) E(sreg_dynamic_smem_size) E(sreg_aggr_smem_size) E(sreg_clusterid)
-                                E(sreg_nclusterid) E(sreg_cluster_ctaid) E(sreg_cluster_nctaid) E(sreg_cluster_ctarank)
-                                    E(sreg_cluster_nctarank) E(sreg_reserved_smem_offset_begin)
-                                        E(sreg_reserved_smem_offset_end) E(sreg_reserved_smem_offset_cap)
-                                            E(sreg_reserved_smem_offset_0) E(sreg_reserved_smem_offset_1) E(isconst)
-                                                E(add_carry_b32) E(add_carry_b64) E(sub_carry_b32) E(sub_carry_b64)
-                                                    E(addsat_s32) E(subsat_s32) E(mul24_u32) E(mul24_s32) E(add_u16x2)
-                                                        E(add_s16x2) E(min_u16x2) E(max_u16x2) E(min_s16x2) E(max_s16x2)
-                                                            E(relu_s16x2) E(brev_b32) E(brev_b64) E(bfind_b32)
-                                                                E(bfind_b64) E(bfe_b32) E(bfe_b64) E(bfi_b32) E(bfi_b64)
-                                                                    E(prmt) E(lop3) E(dp4a) E(dp2a) E(fns) E(bmsk)
-                                                                        E(szext) E(testp_f32) E(testp_f64)
-                                                                            E(upper_f64){NULL, NULL},
+            E(sreg_ctaid) E(sreg_nctaid) E(sreg_laneid) E(sreg_warpid) E(sreg_nwarpid) E(sreg_nsmid) E(sreg_lanemask_eq)
+                E(sreg_lanemask_le) E(sreg_lanemask_lt) E(sreg_lanemask_ge) E(sreg_lanemask_gt) E(sreg_envreg1)
+                    E(sreg_envreg2) E(sreg_total_smem_size) E(sreg_dynamic_smem_size) E(sreg_aggr_smem_size)
+                        E(sreg_clusterid) E(sreg_nclusterid) E(sreg_cluster_ctaid) E(sreg_cluster_nctaid)
+                            E(sreg_cluster_ctarank) E(sreg_cluster_nctarank) E(sreg_reserved_smem_offset_begin)
+                                E(sreg_reserved_smem_offset_end) E(sreg_reserved_smem_offset_cap)
+                                    E(sreg_reserved_smem_offset_0) E(sreg_reserved_smem_offset_1) E(isconst)
+                                        E(add_carry_b32) E(add_carry_b64) E(sub_carry_b32) E(sub_carry_b64)
+                                            E(addsat_s32) E(subsat_s32) E(mul24_u32) E(mul24_s32) E(add_u16x2)
+                                                E(add_s16x2) E(min_u16x2) E(max_u16x2) E(min_s16x2) E(max_s16x2)
+                                                    E(relu_s16x2) E(brev_b32) E(brev_b64) E(bfind_b32) E(bfind_b64)
+                                                        E(bfe_b32) E(bfe_b64) E(bfi_b32) E(bfi_b64) E(prmt) E(lop3)
+                                                            E(dp4a) E(dp2a) E(fns) E(bmsk) E(szext) E(testp_f32)
+                                                                E(testp_f64) E(upper_f64){NULL, NULL},
 };

@@ -87,6 +87,7 @@ struct ptx_call {
 
 struct ptx_block {
     uint32_t first, count;
+    uint32_t cycles; // what its operations take (clock.h)
     uint8_t term;
     bool sync;                   // its one operation waits for lanes
     uint32_t member;             // register with the member mask, if sync
@@ -133,10 +134,11 @@ enum { PTX_GUARD_GAP = 1024 }; // between shared variables; keeps the bank of ea
 // Shared memory begins behind what the driver keeps, as on sm_80 and later. Cooperative groups use a part of that.
 enum { PTX_RESERVED_SHARED = 1024, PTX_RESERVED_OFFSET_1 = 512 };
 
-// Decodes every function of m, whose variables have their places. What cannot run is kept in func->refused.
+// Decodes every function of m, whose variables have their places. An instruction that cannot run, and a function that
+// cannot be called, become an operation that ends the launch if a lane gets there.
 void ptx_decode(struct ptx_module *m);
-// The first refusal in f or in what it calls; NULL if it can run.
-const struct kb_error *ptx_refusal(const struct ptx_module *m, const struct ptx_func *f);
+// Why a kernel cannot be launched at all (its parameters, clusters); NULL if it can.
+const struct kb_error *ptx_refusal(const struct ptx_func *f);
 // Whether f, or what it may call, uses the variable.
 bool ptx_uses_var(const struct ptx_module *m, const struct ptx_func *f, const struct ptx_var *v);
 bool ptx_uses_reserved(const struct ptx_module *m, const struct ptx_func *f); // %reserved_smem_offset_...

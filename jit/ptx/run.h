@@ -81,8 +81,9 @@ struct ptx_warp {
     uint32_t index, lanes, live; // lanes: those that exist
     uint32_t current, split_count;
     uint32_t turns;
-    uint64_t steps; // instructions run
-    uint32_t spin;  // weight of strong accesses since the last turn
+    uint64_t steps;          // instructions run
+    uint64_t cycles, random; // what they took (clock.h), and the warp's random numbers
+    uint32_t spin;           // weight of strong accesses since the last turn
     bool yield, shuffle_noted;
     struct ptx_split split[PTX_LANES];
     char *local;
@@ -101,6 +102,7 @@ struct ptx_cta {
     struct ptx_cta *next;
     uint32_t ctaid[3];
     uint64_t number;
+    uint64_t clock; // the latest reading by one of its warps
     uint32_t warp_count, live_threads, live_warps;
     char *shared;
     struct ptx_barrier barrier[PTX_BARRIERS];
@@ -151,7 +153,7 @@ struct ptx_launch {
     _Atomic uint64_t next_cta;
     atomic_bool stop;
     pthread_mutex_t lock; // of what follows
-    bool failed;
+    bool failed, refused; // refused: by the device, whatever the kernel is worth
     struct kb_error fault;
     int fault_code;
     const char *fault_name;
@@ -163,8 +165,11 @@ struct ptx_launch {
     struct ptx_output *output; // of printf
     uint64_t workspace;        // %envreg1/2
     int sm_count;
+    uint32_t warps_per_sm;
     uint32_t local_bytes;
-    uint64_t start_ns;
+    uint64_t clock_base, clock_key, sm_key, grid_id; // clock.h
+    _Atomic uint64_t clock_told, clock_latest;
+    bool clock_counts; // %clock counts the warp's instructions
 };
 
 // The table of handlers of the best instruction set of this host; NULL for an unknown key.
@@ -177,6 +182,8 @@ int ptx_run(struct ptx_launch *, struct ptx_thread *total);
 // Faults: the first one of a launch is kept and everything stops. lane -1: the warp as a whole.
 void ptx_fault(struct ptx_warp *, const struct ptx_op *, int lane, const char *name, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+// An instruction that the device does not run was reached: no fault of the kernel.
+void ptx_refused(struct ptx_warp *, const struct kb_error *why);
 // A finding that does not stop the kernel; the same text at the same line is counted, not repeated.
 void ptx_note(struct ptx_warp *, uint32_t loc, const char *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

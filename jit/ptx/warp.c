@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "jit/ptx/async.h"
+#include "jit/ptx/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ void ptx_start_warp(struct ptx_warp *w, const struct ptx_program *p)
     w->steps = 0;
     w->yield = false;
     w->split[0] = (struct ptx_split){.frame = f, .mask = w->lanes};
+    ptx_clock_start(w);
 }
 
 static void remove_split(struct ptx_warp *w, uint32_t i)
@@ -265,6 +267,8 @@ static void end_lanes(struct ptx_warp *w)
 {
     uint32_t mask = w->split[w->current].mask;
     remove_split(w, w->current);
+    if (!w->split_count)
+        ptx_clock_end(w);
     ptx_lanes_left(w->cta, w, mask);
     ptx_lanes_look_again(w); // nobody waits for lanes that have ended
 }
@@ -358,6 +362,8 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         struct ptx_block_count *c = &t->blocks[b->id];
         c->warps++;
         c->lanes += (uint32_t)__builtin_popcount(s->mask);
+        if (b->strong)
+            ptx_clock_meet(w);
         if (b->sync)
             ptx_shadow_warp_sync(w);
         if (b->sync)
@@ -366,6 +372,9 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
             run_ops(w, b, s->mask);
         end_block(w, b);
         w->steps += b->count + 1;
+        w->cycles += b->cycles;
+        if (b->strong)
+            ptx_clock_meet(w);
         quantum -= b->count + 1 + (b->strong ? STRONG_WEIGHT : 0); // a strong access may be a spin loop's
         if (t->stop || endless(w, b))
             return PTX_WARP_DONE;

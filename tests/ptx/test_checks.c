@@ -205,6 +205,8 @@ static void test_refusals(void **state)
         ".visible .entry good(.param .u32 a) { ret; }\n"
         ".func helper() { .loc 1 7 3\n wgmma.fence.sync.aligned; ret; }\n"
         ".visible .entry bad(.param .u32 a) { call helper, (); ret; }\n"
+        ".visible .entry aside(.param .u32 a) { .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [a];\n"
+        "setp.ne.u32 %p, %r, 0; .loc 1 8 1\n @%p wgmma.fence.sync.aligned; ret; }\n"
         ".visible .entry odd(.param .u32 a) { .reg .f32 %f<3>; .loc 1 9 1\n add.rn.strange.f32 %f0, %f1, %f2; ret; }\n"
         ".visible .entry alone(.param .u32 a) .explicitcluster .reqnctapercluster 1, 1, 1 { "
         "setmaxnreg.inc.sync.aligned.u32 "
@@ -222,6 +224,11 @@ static void test_refusals(void **state)
     assert_non_null(strstr(c.error.what, "wgmma.fence"));
     assert_string_equal(c.error.on, "tma.cu:7");
     assert_true(c.error.remedy[0]);
+    cpu_run(&c, "aside", 1, 32, 0, &a, NULL); // nobody gets there
+    a = 1;
+    assert_int_equal(cpu_try(&c, "aside", 1, 32, 0, &a, NULL), -1);
+    assert_int_equal(c.device->fault.kind, KB_FAULT_REFUSED);
+    assert_string_equal(c.error.on, "tma.cu:8");
     assert_int_equal(cpu_try(&c, "odd", 1, 32, 0, &a, NULL), -1);
     assert_non_null(strstr(c.error.what, ".strange"));
     assert_string_equal(c.error.on, "tma.cu:9");

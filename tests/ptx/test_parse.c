@@ -43,7 +43,7 @@ static void test_good(void **state)
     assert_int_equal(k->max_threads, 128);
     assert_int_equal(k->params->next->bytes, 24);
     ptx_decode(m);
-    assert_null(ptx_refusal(m, k));
+    assert_null(ptx_refusal(k));
     assert_int_equal(ptx_place_of(m, k->insts[0].loc).line, 3);
     ptx_module_free(m);
     struct cpu c;
