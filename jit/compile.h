@@ -99,6 +99,16 @@ void *kb_toolkit_open(const char *name, char *path, size_t path_size, struct kb_
 
 // Parameters, registers and sizes of the kernels of a cubin (ELF; .nv.info sections). Returns the number or -1.
 int kb_cubin_kernels(const void *cubin, size_t size, struct kb_compiled_kernel **out, struct kb_error *);
+// Variables of a cubin in global and constant memory, those that inline assembly declares among them.
+struct kb_cubin_variable {
+    char *name; // owned
+    uint64_t offset, bytes;
+    unsigned section; // variables of one section lie behind one start, apart from managed ones
+    bool constant, managed;
+};
+// Returns the number or -1; free with kb_cubin_variables_free.
+int kb_cubin_variables(const void *cubin, size_t size, struct kb_cubin_variable **out, struct kb_error *);
+void kb_cubin_variables_free(struct kb_cubin_variable *, int count);
 // XXH128 over the code sections of one kernel (all kernels: NULL), to tell "same code" from "same source".
 struct kb_hash;
 int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, struct kb_hash *out, struct kb_error *);

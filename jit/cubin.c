@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    ENTRY_FLAG = 0x10, // in st_other of a kernel's symbol
+    ENTRY_FLAG = 0x10,  // in st_other of a kernel's symbol
+    MANAGED_FLAG = 0x4, // in that of a variable
     ATTR_MAX_THREADS = 0x05,
     ATTR_REQUIRED_THREADS = 0x10,
     ATTR_FRAME_SIZE = 0x11,
@@ -281,4 +282,46 @@ int kb_cubin_data_hash(const void *cubin, size_t size, struct kb_hash *out, stru
     }
     *out = kb_hasher_end(h);
     return 0;
+}
+
+static bool holds_variables(const struct elf *f, unsigned index, bool *constant)
+{
+    struct section s;
+    if (!section_at(f, index, &s))
+        return false;
+    *constant = !strcmp(s.name, ".nv.constant3");
+    return *constant || !strcmp(s.name, ".nv.global") || !strcmp(s.name, ".nv.global.init");
+}
+
+int kb_cubin_variables(const void *cubin, size_t size, struct kb_cubin_variable **out, struct kb_error *e)
+{
+    struct elf f;
+    struct section symbols;
+    Elf64_Shdr names;
+    int count = 0, capacity = 0;
+    *out = NULL;
+    if (!open_elf(&f, cubin, size) || !symbol_table(&f, &symbols, &names))
+        return kb_fail(e, "cubin", NULL, "%zu bytes that are no readable cubin", size);
+    for (uint32_t i = 0; (uint64_t)(i + 1) * sizeof(Elf64_Sym) <= symbols.size; i++) {
+        Elf64_Sym s;
+        bool constant = false;
+        memcpy(&s, symbols.data + (size_t)i * sizeof s, sizeof s);
+        if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !s.st_size || !holds_variables(&f, s.st_shndx, &constant))
+            continue;
+        KB_GROW(*out, count, capacity);
+        (*out)[count++] = (struct kb_cubin_variable){.name = kb_strdup(text_at(&f, &names, s.st_name)),
+                                                     .offset = s.st_value,
+                                                     .bytes = s.st_size,
+                                                     .section = s.st_shndx,
+                                                     .constant = constant,
+                                                     .managed = s.st_other & MANAGED_FLAG};
+    }
+    return count;
+}
+
+void kb_cubin_variables_free(struct kb_cubin_variable *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(list[i].name);
+    free(list);
 }

@@ -81,6 +81,9 @@ struct kb_module {
     CUmodule module;
     struct kb_kernel **kernels;
     int kernel_count, kernel_capacity;
+    struct kb_module_memory *memory; // cuda_memory.c
+    int memory_count;
+    bool memory_hidden; // the place of a variable is not known
 };
 
 // The driver, opened at the first call and kept. *absent: the library is not there (or is a toolkit's stub).
@@ -94,12 +97,14 @@ int kb_cuda_check(struct kb_cuda_device *, CUresult, struct kb_error *, const ch
 // -1, with the fault that lost the context, so that no later call is blamed for it; 0 while the context lives.
 int kb_cuda_alive(struct kb_cuda_device *, struct kb_error *);
 
-// device_cuda.c, cuda_launch.c, cuda_open.c
+// device_cuda.c, cuda_launch.c, cuda_memory.c, cuda_open.c
 extern const struct kb_device_ops kb_cuda_ops;
 int kb_cuda_load(struct kb_device *, const void *image, size_t bytes, struct kb_module **, struct kb_error *);
 void kb_cuda_unload(struct kb_device *, struct kb_module *);
 int kb_cuda_symbol(struct kb_module *, const char *name, struct kb_kernel **, struct kb_error *);
 int kb_cuda_variable(struct kb_module *, const char *name, uint64_t *address, size_t *bytes, struct kb_error *);
+void kb_cuda_find_memory(struct kb_module *, const void *image, size_t bytes); // once, when it is loaded
+const struct kb_module_memory *kb_cuda_module_memory(struct kb_module *, int *count, bool *whole);
 void kb_cuda_kernel_info(const struct kb_kernel *, struct kb_kernel_info *);
 int kb_cuda_occupancy(struct kb_kernel *, int threads, size_t shared, int *blocks, struct kb_error *);
 int kb_cuda_launch(struct kb_kernel *, const struct kb_launch_args *, struct kb_error *);

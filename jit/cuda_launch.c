@@ -22,6 +22,7 @@ int kb_cuda_load(struct kb_device *device, const void *image, size_t bytes, stru
     *out = kb_alloc(sizeof **out);
     (*out)->device = d;
     (*out)->module = module;
+    kb_cuda_find_memory(*out, image, bytes);
     return 0;
 }
 
@@ -37,6 +38,7 @@ void kb_cuda_unload(struct kb_device *device, struct kb_module *module)
     for (int i = 0; i < module->kernel_count; i++)
         free(module->kernels[i]);
     free(module->kernels);
+    free(module->memory);
     free(module);
 }
 

@@ -61,6 +61,13 @@ struct kb_buffer_spec {
     bool read_only; // kernels must not write to it; the CPU device refuses that, a GPU cannot
 };
 
+// Memory that a module keeps from launch to launch. Neighbouring variables are one piece; starts are 8-byte aligned.
+struct kb_module_memory {
+    uint64_t address;
+    size_t bytes;
+    bool constant; // __constant__ memory
+};
+
 enum { KB_MAX_PARAMS = 128 };
 struct kb_kernel_info {
     char name[256];             // lowered
@@ -99,6 +106,9 @@ struct kb_device_ops {
                   struct kb_error *); // owned by module
     // Where a __device__ or __constant__ variable lies; may be written before launches of its module.
     int (*variable)(struct kb_module *, const char *name, uint64_t *address, size_t *bytes, struct kb_error *);
+    // All variables of a module, whatever their names; owned by the module. *whole false: it has some that the driver
+    // does not tell the place of.
+    const struct kb_module_memory *(*module_memory)(struct kb_module *, int *count, bool *whole);
     void (*kernel_info)(const struct kb_kernel *, struct kb_kernel_info *);
     // Blocks of this shape resident on one multiprocessor; the occupancy calculator of the driver or of --like.
     int (*occupancy)(struct kb_kernel *, int block_threads, size_t dynamic_shared, int *blocks, struct kb_error *);

@@ -193,6 +193,7 @@ const struct kb_device_ops kb_cuda_ops = {
     .unload = kb_cuda_unload,
     .symbol = kb_cuda_symbol,
     .variable = kb_cuda_variable,
+    .module_memory = kb_cuda_module_memory,
     .kernel_info = kb_cuda_kernel_info,
     .occupancy = kb_cuda_occupancy,
     .launch = kb_cuda_launch,

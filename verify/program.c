@@ -46,7 +46,8 @@ static bool in_name(char c)
 }
 
 // The name that a line declares in global memory, or NULL. Variables of the module stand at the start of a line, behind
-// words on their linkage. Strings of printf and the tables of the mathematical functions are no memory.
+// words on their linkage. Strings of printf and the tables of the mathematical functions have names of their own; who
+// calls a variable so is found by what is written (verify/hold.h).
 static const char *global_name(const char *line, size_t size, size_t *length)
 {
     static const char *const linkage[] = {".visible ", ".weak ", ".extern ", ".common "};
@@ -85,7 +86,7 @@ bool kb_image_has_globals(const struct kb_image *image)
         if (name && is_used(image->ptx, name, length))
             return true;
     }
-    return !image->ptx;
+    return !image->ptx || is_used(image->ptx, "malloc", 6);
 }
 
 const cJSON *kb_program_compiled(const cJSON *compiled, const char *kernel, struct kb_error *e)

@@ -12,8 +12,9 @@ void kb_image_free(struct kb_image *);
 // What the device wants to load; NULL with the error if it is not there.
 const void *kb_image_for(const struct kb_image *, const struct kb_device *, size_t *bytes, struct kb_error *);
 
-// Whether its PTX uses variables in global memory: what a kernel can keep from one launch to the next, apart from the
-// buffers that it is given. True where there is no PTX to tell.
+// Whether its PTX uses the heap, or variables in global memory that are not named as strings and tables of the toolkit:
+// what a kernel can keep from one launch to the next, apart from the buffers that it is given. True where there is no
+// PTX to tell.
 bool kb_image_has_globals(const struct kb_image *);
 
 struct kb_program {

@@ -1,5 +1,6 @@
 #include "verify/repeat.h"
 #include "verify/fill.h"
+#include "verify/hold.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@ struct calls {
     struct kb_data *d;
     const struct kb_variant *variant;
     struct kb_program program;
+    struct kb_hold hold;
+    bool keeps; // the module has variables in global memory, or has been seen to write to what looks like constants
     struct kb_repeat *r;
 };
 
@@ -87,7 +90,16 @@ static int all_pairs(struct calls *w, const struct kb_plan *plan, struct kb_erro
     return failed;
 }
 
-// The smallest case, so that many are affordable; each call is compared.
+// What counts is what is written: names of strings and of the toolkit's tables are names like others.
+static int look_for_memory(struct calls *w, struct kb_error *e)
+{
+    if (!w->keeps && kb_hold_look(&w->hold, e))
+        return -1;
+    w->keeps = w->keeps || w->hold.written;
+    return 0;
+}
+
+// The smallest case, so that many are affordable; each call is compared. One is enough where the module keeps nothing.
 static int many_calls(struct calls *w, struct kb_error *e)
 {
     struct kb_repeat *r = w->r;
@@ -105,7 +117,8 @@ static int many_calls(struct calls *w, struct kb_error *e)
         failed = kb_trial_single(w->d, r->c, r->set, r->calls & 1, &w->program, &plan, w->variant, &r->last, e);
         r->calls++;
         end -= beside_us(w);
-    } while (!failed && r->last.pass && r->calls < most && kb_spent_us(w->d) < end);
+        failed = failed || look_for_memory(w, e);
+    } while (!failed && w->keeps && r->last.pass && r->calls < most && kb_spent_us(w->d) < end);
     kb_plan_free(&plan);
     return failed;
 }
@@ -117,9 +130,13 @@ int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_var
     *r = (struct kb_repeat){.c = c};
     if (kb_program_load(d->device, v, compiled, image, &w.program, e))
         return -1;
-    int failed = all_pairs(&w, plan, e);
-    if (!failed && r->last.pass && kb_image_has_globals(image))
+    int failed = kb_hold_open(&d->ops, &w.program, false, &w.hold, e) || all_pairs(&w, plan, e);
+    w.keeps = kb_image_has_globals(image) || !w.hold.whole;
+    if (!failed && r->last.pass)
+        failed = look_for_memory(&w, e);
+    if (!failed && r->last.pass && (w.keeps || w.hold.count))
         failed = many_calls(&w, e);
+    kb_hold_close(&w.hold);
     kb_program_unload(&w.program);
     if (!failed && !r->last.pass)
         say_which(r);

@@ -287,6 +287,8 @@ static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
     {
         uint64_t bytes = argument(w, o, i, 0);
         uint64_t address = heap_alloc(w->thread->launch, bytes);
+        if (address)
+            memset((void *)address, 0x5b, bytes); // nothing survives in what was given back
         if (address && w->thread->launch->check == PTX_CHECK_FULL)
             ptx_undefine(&w->thread->launch->heap->allocation, address, bytes);
         put_result(w, o, i, address);

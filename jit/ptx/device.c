@@ -182,6 +182,7 @@ static void free_module(struct kb_module *m)
         free(m->variables[i]);
     }
     free(m->variables);
+    free(m->memory);
     ptx_module_free(m->ptx);
     free(m);
 }
@@ -510,6 +511,7 @@ static const struct kb_device_ops cpu_ops = {
     .unload = cpu_unload,
     .symbol = cpu_symbol,
     .variable = cpu_variable,
+    .module_memory = ptx_module_memory,
     .kernel_info = cpu_kernel_info,
     .occupancy = cpu_occupancy,
     .launch = cpu_launch,

@@ -30,11 +30,14 @@ struct kb_module {
     struct kb_kernel *kernels;
     struct ptx_allocation **variables;
     uint32_t variable_count, variable_cap;
-    uint32_t dynamic_at; // where dynamic shared memory begins
+    struct kb_module_memory *memory; // the same for jit/device.h, once it was asked for
+    uint32_t dynamic_at;             // where dynamic shared memory begins
 };
 
 // Memory of the module's global and constant variables, initialised; fails where one is declared only.
 int ptx_place_variables(struct kb_module *m, struct kb_error *e);
+// The same memory, a piece a variable (jit/device.h).
+const struct kb_module_memory *ptx_module_memory(struct kb_module *m, int *count, bool *whole);
 // Addresses of all shared variables.
 void ptx_place_shared(struct kb_module *m);
 // Bytes of f's static shared variables as the hardware packs them.

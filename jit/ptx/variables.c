@@ -109,3 +109,17 @@ int ptx_place_variables(struct kb_module *m, struct kb_error *e)
             return -1;
     return 0;
 }
+
+const struct kb_module_memory *ptx_module_memory(struct kb_module *m, int *count, bool *whole)
+{
+    if (!m->memory && m->variable_count)
+        m->memory = kb_alloc(m->variable_count * sizeof *m->memory);
+    *count = 0;
+    *whole = true;
+    for (uint32_t i = 0; i < m->variable_count; i++)
+        if (m->variables[i]->high > m->variables[i]->low)
+            m->memory[(*count)++] = (struct kb_module_memory){.address = m->variables[i]->low,
+                                                              .bytes = m->variables[i]->high - m->variables[i]->low,
+                                                              .constant = m->variables[i]->read_only};
+    return m->memory;
+}

@@ -127,6 +127,41 @@ static void test_code_hash(void **state)
         trial_free(&t[i]);
 }
 
+// Whatever they are called, and those of inline assembly, which the assembler renames.
+static void test_variables(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    static const char source_text[] =
+        "extern \"C\" { __device__ unsigned __cudart_calls; __device__ char text[8]; }\n"
+        "__constant__ float table[3];\nstatic __device__ double start = 2;\n__managed__ int everywhere;\n"
+        "extern \"C\" __global__ void k(float *p)\n{\n    unsigned v;\n"
+        "    asm volatile(\"{ .global .u32 inside; atom.global.add.u32 %0, [inside], 1; }\" : \"=r\"(v));\n"
+        "    p[0] = v + __cudart_calls++ + text[1]++ + table[(int)p[1]] + start++ + everywhere++;\n}\n";
+    struct trial t = {0};
+    struct kb_cubin_variable *list;
+    int constant = 0, managed = 0, inside = 0;
+    uint64_t bytes = 0;
+    compile(&t, source_text, "sm_90");
+    int count = kb_cubin_variables(t.result.cubin, t.result.cubin_size, &list, NULL);
+    assert_int_equal(count, 6);
+    for (int i = 0; i < count; i++) {
+        constant += list[i].constant;
+        managed += list[i].managed && !strcmp(list[i].name, "everywhere");
+        inside += strstr(list[i].name, "inside") != NULL;
+        bytes += list[i].bytes;
+        for (int k = 0; k < i; k++) // no two in one place
+            assert_true(list[k].section != list[i].section || list[k].offset + list[k].bytes <= list[i].offset ||
+                        list[i].offset + list[i].bytes <= list[k].offset);
+    }
+    assert_int_equal(constant, 1);
+    assert_int_equal(managed, 1);
+    assert_int_equal(inside, 1);
+    assert_int_equal(bytes, 4 + 8 + 12 + 8 + 4 + 4);
+    kb_cubin_variables_free(list, count);
+    trial_free(&t);
+}
+
 static void read_damaged(const char *bytes, size_t size)
 {
     char *exact = malloc(size ? size : 1); // so that a sanitizer sees each byte read behind the end
@@ -137,6 +172,8 @@ static void read_damaged(const char *bytes, size_t size)
     for (int i = 0; i < count; i++)
         assert_true(list[i].param_count >= 0 && list[i].param_count <= 128);
     kb_cubin_code_hash(exact, size, NULL, &hash, NULL);
+    struct kb_cubin_variable *variables;
+    kb_cubin_variables_free(variables, kb_cubin_variables(exact, size, &variables, NULL));
     free_kernels(list, count);
     free(exact);
 }
@@ -177,10 +214,8 @@ static void test_no_cubin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_code_hash),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_no_cubin),
+        cmocka_unit_test(test_tables),  cmocka_unit_test(test_code_hash), cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_cubin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

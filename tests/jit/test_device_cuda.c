@@ -364,6 +364,31 @@ static void modules_do_not_pile_up(void **state)
     assert_int_equal(fake_cuda_count("load"), fake_cuda_count("unload"));
 }
 
+static void the_memory_of_a_module_is_found_by_its_names(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ".version 8.0\n.global .align 4 .u32 calls;\n.const .align 4 .b8 table[40];\n"
+        ".visible .entry k()\n{\n\tld.global.u32 %r1, [calls];\n\tcvta.const.u64 %rd1, table;\n}\n";
+    struct setup s = set_up("variable=40");
+    struct kb_error e = {0};
+    struct kb_module *module;
+    int count;
+    bool whole;
+    assert_int_equal(s.device->ops->load(s.device, text, sizeof text, &module, &e), 0);
+    const struct kb_module_memory *memory = s.device->ops->module_memory(module, &count, &whole);
+    assert_int_equal(count, 2); // in one place, as the stand-in has it, but of two kinds
+    assert_true(whole && memory[0].bytes == 40 && memory[0].constant != memory[1].constant);
+    s.device->ops->unload(s.device, module);
+    tear_down(&s);
+    s = set_up("global=500"); // one that the driver does not find by its name
+    assert_int_equal(s.device->ops->load(s.device, text, sizeof text, &module, &e), 0);
+    s.device->ops->module_memory(module, &count, &whole);
+    assert_true(!whole && !count);
+    s.device->ops->unload(s.device, module);
+    tear_down(&s);
+}
+
 static int use_fakes(void **state)
 {
     (void)state;
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test(out_of_memory_is_its_own_fault),
         cmocka_unit_test(the_flush_takes_its_size_from_the_cache_and_allocates_once),
         cmocka_unit_test(modules_do_not_pile_up),
+        cmocka_unit_test(the_memory_of_a_module_is_found_by_its_names),
     };
     return cmocka_run_group_tests(tests, use_fakes, NULL);
 }

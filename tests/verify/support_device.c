@@ -21,6 +21,7 @@ struct kb_module {
 size_t toy_free_bytes = (size_t)1 << 30;
 int toy_live;
 size_t toy_undefined;
+struct kb_module_memory toy_variables;
 
 static int toy_alloc(struct kb_device *d, const struct kb_buffer_spec *s, struct kb_buffer *b, struct kb_error *e)
 {
@@ -120,6 +121,14 @@ static void toy_info(const struct kb_kernel *k, struct kb_kernel_info *i)
     snprintf(i->name, sizeof i->name, "%s", k->entry->name);
 }
 
+static const struct kb_module_memory *toy_memory_of(struct kb_module *m, int *count, bool *whole)
+{
+    (void)m;
+    *count = toy_variables.bytes > 0;
+    *whole = true;
+    return &toy_variables;
+}
+
 static const struct kb_device_ops toy_ops = {
     .alloc = toy_alloc,
     .free = toy_free,
@@ -131,6 +140,7 @@ static const struct kb_device_ops toy_ops = {
     .load = toy_load,
     .unload = toy_unload,
     .symbol = toy_symbol,
+    .module_memory = toy_memory_of,
     .launch = toy_launch,
     .kernel_info = toy_info,
     .sync = toy_sync,

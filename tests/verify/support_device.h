@@ -10,10 +10,11 @@ struct toy_entry {
 };
 // entries end with a NULL name and must live as long as the device.
 struct kb_device *toy_open(const struct toy_entry *entries);
-extern size_t toy_free_bytes;         // what the device says is free
-extern int toy_live;                  // buffers not yet freed
-extern struct kb_command toy_command; // of the next toy_setup
-extern size_t toy_undefined;          // bytes that were declared to have no content, in all
+extern size_t toy_free_bytes;                 // what the device says is free
+extern int toy_live;                          // buffers not yet freed
+extern struct kb_command toy_command;         // of the next toy_setup
+extern size_t toy_undefined;                  // bytes that were declared to have no content, in all
+extern struct kb_module_memory toy_variables; // of every module; bytes 0: none
 
 // A bench from JSON text (quotes may be ' there) with its variant "v", opened as data with two sets.
 struct toy {

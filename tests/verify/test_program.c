@@ -25,6 +25,7 @@ static void globals_are_those_that_code_uses(void **state)
         {".global .align 1 .b8 $str[3] = {37, 100};\n\tmov.u64 %rd1, $str;\n", false}, // text of printf
         {".global .align 4 .b8 __cudart_i2opi_f[24];\n\tmov.u64 %rd1, __cudart_i2opi_f;\n", false},
         {"\tld.global.u32 %r1, [%rd1];\n", false},
+        {".extern .func (.param .b64 retval) malloc\n(\n\t.param .b64 p\n)\n;\n", true},
     };
     for (size_t i = 0; i < KB_COUNT(rows); i++) {
         struct kb_image image = {0};
