@@ -147,9 +147,19 @@ void kb_bench_free(struct kb_bench *b);
 int kb_bench_infer(const char *cu_path, const char *text, size_t size, struct kb_bench **out, char **skeleton,
                    struct kb_error *e);
 
-// Everything that decides what is right and what is fast: args, cases, reference (with the bytes of its source),
-// tolerance, work, goal. Variants and their launches are not part of it.
-struct kb_hash kb_bench_contract(const struct kb_bench *b, const char *reference_source, size_t reference_size);
+// Which rule says how far from the reference is right (docs/verify.md): counts up whenever a verdict may come out
+// differently by it.
+enum { KB_TOLERANCE_VERSION = 2 };
+
+// Everything that decides what is right and what is fast: args, cases, reference, tolerance and the version of its
+// rule, work, goal; and parts from outside the file, in their order: what the reference and its compile opened.
+// Variants and their launches are not part of it.
+struct kb_contract_part {
+    const char *name; // "reference.cu", "compiler"
+    const void *data;
+    size_t size;
+};
+struct kb_hash kb_bench_contract(const struct kb_bench *b, const struct kb_contract_part *parts, int count);
 
 int kb_bench_find_variant(const struct kb_bench *b, const char *name); // index or -1
 int kb_bench_find_arg(const struct kb_bench *b, const char *name);     // index or -1

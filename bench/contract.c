@@ -53,7 +53,7 @@ static void canonical(struct kb_text *out, const cJSON *item, const char *skip)
     }
 }
 
-struct kb_hash kb_bench_contract(const struct kb_bench *b, const char *reference_source, size_t reference_size)
+struct kb_hash kb_bench_contract(const struct kb_bench *b, const struct kb_contract_part *parts, int count)
 {
     static const char *const keys[] = {"args", "cases", "params", "reference", "tolerance", "work", "goal"};
     struct kb_hasher *h = kb_hasher_new();
@@ -68,7 +68,11 @@ struct kb_hash kb_bench_contract(const struct kb_bench *b, const char *reference
         kb_hasher_text(h, text.data);
         kb_text_free(&text);
     }
-    if (reference_source)
-        kb_hasher_add(h, reference_source, reference_size);
+    int version = KB_TOLERANCE_VERSION;
+    kb_hasher_add(h, &version, sizeof version);
+    for (int i = 0; i < count; i++) {
+        kb_hasher_text(h, parts[i].name);
+        kb_hasher_add(h, parts[i].data, parts[i].size);
+    }
     return kb_hasher_end(h);
 }

@@ -12,10 +12,10 @@ enum { MAX_NESTING = 256, MAX_LIST = 4096 }; // MAX_LIST tokens in brackets: bou
 
 struct found { // a kernel while it is read
     struct kb_source_kernel kernel;
-    size_t at;     // of its __global__
-    int depth;     // brace depth around its body
-    bool kept;     // it goes into the result
-    bool open;     // the body's end was not seen yet
+    size_t at; // of its __global__
+    int depth; // brace depth around its body
+    bool kept; // it goes into the result
+    bool open; // the body's end was not seen yet
     struct kb_source_body body;
     bool instance; // an explicit instantiation or specialisation: a target of //kb: lines, but no kernel of its own
 };

@@ -88,6 +88,12 @@ static void compute_key(const struct kb_session *s, struct kb_build *b)
     }
     kb_hasher_text(h, s->arch);
     kb_hasher_text(h, s->compile_libs);
+    if (b->resolved && kb_may_use_nvcc(b->resolved) && (*s->nvcc_flags || *s->nvcc_folders)) {
+        kb_hasher_text(h, s->nvcc_flags);
+        kb_hasher_text(h, s->nvcc_folders);
+    }
+    if (b->source->snapshot.opaque) // a file that nobody can name may change: never the same as in another session
+        kb_hasher_add(h, &s->started_unix, sizeof s->started_unix);
     struct kb_hash hash = kb_hasher_end(h);
     memcpy(b->key, hash.hex, sizeof b->key);
 }

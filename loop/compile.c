@@ -70,6 +70,7 @@ static void hello(struct kb_session *s, struct kb_compile_worker *w, const cJSON
         kb_json_set_text(event, "role", "compile");
         kb_json_set(event, "libs", libs ? cJSON_Duplicate(libs, true) : cJSON_CreateArray());
         kb_emit(s, event);
+        kb_sources_compiler_known(s);
     }
     free(text);
     if (cJSON_IsObject(failed)) {
@@ -104,6 +105,8 @@ static cJSON *files_of(const struct kb_snapshot *snapshot, struct kb_text *blob)
 {
     cJSON *files = cJSON_CreateArray();
     for (int i = 0; i < snapshot->file_count; i++) {
+        if (snapshot->files[i].beside)
+            continue;
         cJSON *file = cJSON_CreateObject();
         kb_json_set_text(file, "name", snapshot->files[i].name);
         kb_json_set_number(file, "bytes", (double)snapshot->files[i].size);
@@ -137,6 +140,17 @@ static cJSON *defines_of(const struct kb_variant *v)
     return list;
 }
 
+static cJSON *options_of(const struct kb_session *s, const struct kb_snapshot *snapshot, const struct kb_variant *v)
+{
+    int count = 0;
+    char **options = kb_reach_options(s, v, snapshot, &count);
+    cJSON *list = texts((const char *const *)options, count);
+    for (int i = 0; i < count; i++)
+        free(options[i]);
+    free(options);
+    return list;
+}
+
 void kb_compile_fields(struct kb_session *s, cJSON *head, const char *what, const struct kb_snapshot *snapshot,
                        const struct kb_variant *v, struct kb_text *blob)
 {
@@ -148,7 +162,7 @@ void kb_compile_fields(struct kb_session *s, cJSON *head, const char *what, cons
                 snapshot ? texts((const char *const *)snapshot->include_dirs, snapshot->include_dir_count)
                          : cJSON_CreateArray());
     kb_json_set(head, "defines", v ? defines_of(v) : cJSON_CreateArray());
-    kb_json_set(head, "options", v ? texts((const char *const *)v->options, v->option_count) : cJSON_CreateArray());
+    kb_json_set(head, "options", v ? options_of(s, snapshot, v) : cJSON_CreateArray());
     kb_json_set_text(head, "arch", s->arch);
     kb_json_set(head, "kernels", v ? kernels_of(v) : cJSON_CreateArray());
     kb_json_set_text(head, "compiler", v && v->compiler ? v->compiler : "auto");

@@ -304,17 +304,24 @@ static int64_t ask(struct kb_io *io, int lane_index, struct kb_io_job job)
     return token;
 }
 
-int kb_io_watch(struct kb_io *io, const char *path, const char *const *include_dirs, int include_dir_count, bool plain)
+int kb_io_watch(struct kb_io *io, const char *path, const struct kb_reach *reach, bool plain)
 {
-    int source = io->next_source++;
-    ask(io, KB_LANE_READ,
-        (struct kb_io_job){.task = KB_TASK_WATCH,
-                           .source = source,
-                           .plain = plain,
-                           .path = kb_strdup(path),
-                           .names = copy_names(include_dirs, include_dir_count),
-                           .name_count = include_dir_count});
-    return source;
+    static const struct kb_reach nothing;
+    const struct kb_reach *r = reach ? reach : &nothing;
+    struct kb_io_job job = {
+        .task = KB_TASK_WATCH, .source = io->next_source++, .plain = plain, .path = kb_strdup(path)};
+    job.dir_count = r->include_dir_count;
+    job.option_count = r->option_count;
+    job.name_count = r->include_dir_count + r->option_count + r->define_count;
+    job.names = kb_alloc(((size_t)job.name_count + 1) * sizeof *job.names);
+    for (int i = 0; i < job.name_count; i++) {
+        int option = i - r->include_dir_count, define = option - r->option_count;
+        job.names[i] = kb_strdup(option < 0   ? r->include_dirs[i]
+                                 : define < 0 ? r->options[option]
+                                              : r->defines[define]);
+    }
+    ask(io, KB_LANE_READ, job);
+    return job.source;
 }
 
 void kb_io_unwatch(struct kb_io *io, int source)

@@ -62,7 +62,7 @@ void kb_io_message_free(struct kb_io_message *message);       // whatever was no
 int kb_io_busy_ms(const struct kb_io *io, char *where, size_t size);
 
 // Sources. Returns the number that its events carry; numbers are not used again. To replace one: unwatch, watch.
-int kb_io_watch(struct kb_io *io, const char *path, const char *const *include_dirs, int include_dir_count, bool plain);
+int kb_io_watch(struct kb_io *io, const char *path, const struct kb_reach *reach, bool plain);
 void kb_io_unwatch(struct kb_io *io, int source); // events that were on their way are still delivered
 
 int64_t kb_io_read(struct kb_io *io, const char *path, size_t limit); // regular files only

@@ -27,8 +27,8 @@ struct kb_io_job { // owns all it points to
     size_t limit;
     char *path;   // or the variant
     char *text;   // key, line or errors
-    char **names; // include folders, or objects that are wanted
-    int name_count;
+    char **names; // include folders, options and macros, or objects that are wanted
+    int name_count, dir_count, option_count;
     cJSON *json;
     struct kb_io_blob *blobs;
     int blob_count;

@@ -22,7 +22,11 @@ struct reader {
 
 static void add_source(struct reader *r, const struct kb_io_job *job)
 {
-    int index = kb_watch_add(r->watch, job->path, (const char *const *)job->names, job->name_count, job->plain);
+    const char *const *names = (const char *const *)job->names;
+    int before = job->dir_count + job->option_count;
+    struct kb_reach reach = {names,          job->dir_count,          names + job->dir_count, job->option_count,
+                             names + before, job->name_count - before};
+    int index = kb_watch_add(r->watch, job->path, &reach, job->plain);
     while (r->source_count <= (size_t)index) {
         KB_GROW(r->sources, r->source_count, r->source_capacity);
         r->sources[r->source_count++] = -1;

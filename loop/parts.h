@@ -21,14 +21,22 @@ struct kb_shared {
     struct kb_snapshot snapshot;
 };
 
-// One watched file: a variant's source, the reference's, bench.json, or data (.npy).
+struct kb_reach_words { // owned texts of a struct kb_reach: include folders, options, macros
+    char **list;
+    int count, capacity, dirs, options, defines;
+};
+
+// One watched file: a variant's source, the reference's, bench.json, or data (.npy). Variants that reach headers in
+// different ways watch a source of their own.
 struct kb_watched {
     char *path; // absolute
     bool plain;
+    struct kb_reach_words reach;
     int watch;                // index in the io thread
     struct kb_shared *latest; // NULL: not read yet, or missing
     bool settled;             // no event for the quiet time since `latest`
     bool missing;
+    bool opaque_told;
     bool wanted; // by the bench as it is now
     bool data;   // .npy: part of the contract
     bool script; // of a variant that is a command
@@ -254,6 +262,9 @@ struct kb_session {
     struct kb_session_options options;
     char *worker_path, *bench_path, *bench_dir, *focus, *device_option, *arch_option, *like, *check;
     char **include_dirs, **defines;
+    // What the environment says to nvcc: flags; folders of headers; all of it as options, for following headers.
+    char *nvcc_flags, *nvcc_folders, **nvcc_options;
+    int nvcc_option_count;
     uint64_t seed;
     int64_t start_us, started_unix;
     struct kb_model model;
@@ -338,12 +349,26 @@ void kb_sources_event(struct kb_session *, struct kb_watch_event *); // takes it
 void kb_consider_slot(struct kb_session *, int slot);                // starts a build if the content asks for one
 void kb_consider_waiting(struct kb_session *);                       // those that could not be looked at before
 void kb_consider_all(struct kb_session *);
+void kb_sources_compiler_known(struct kb_session *); // compile_libs came: part of the contract
 int kb_focus_index(const struct kb_session *);       // -1: no such variant
 cJSON *kb_bench_document(const struct kb_session *); // for prepare; owned
 void kb_shared_unref(struct kb_shared *);
 void kb_slot_free(struct kb_slot *); // what it holds
 // Absolute; free each of *owned and *owned itself.
 const char **kb_include_dirs(const struct kb_session *, int *count, char ***owned);
+
+// reach.c
+void kb_reach_environment(struct kb_session *);
+bool kb_may_use_nvcc(const struct kb_variant *);
+void kb_reach_of(const struct kb_session *, const struct kb_variant *, struct kb_reach_words *out);
+bool kb_reach_same(const struct kb_reach_words *, const struct kb_reach_words *);
+struct kb_reach kb_reach_view(const struct kb_reach_words *);
+void kb_reach_free(struct kb_reach_words *);
+// NULL-terminated or NULL, owned with its texts.
+char **kb_reach_options(const struct kb_session *, const struct kb_variant *, const struct kb_snapshot *, int *count);
+
+// contract.c: recomputes it; true: it is another one
+bool kb_contract_compute(struct kb_session *);
 
 // build.c: the ladder of one build
 void kb_build_start(struct kb_session *, int slot, struct kb_build *);  // takes the reference

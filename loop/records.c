@@ -61,13 +61,8 @@ int kb_records_fd(const struct kb_session *s)
 
 void kb_records_watch(struct kb_session *s, struct kb_watched *w)
 {
-    int count;
-    char **owned;
-    const char **dirs = kb_include_dirs(s, &count, &owned);
-    w->watch = kb_io_watch(s->io, w->path, dirs, w->plain ? 0 : count, w->plain);
-    for (int i = 0; i < count; i++)
-        free(owned[i]);
-    free(owned);
+    struct kb_reach reach = kb_reach_view(&w->reach);
+    w->watch = kb_io_watch(s->io, w->path, &reach, w->plain);
 }
 
 void kb_records_unwatch(struct kb_session *s, struct kb_watched *w)

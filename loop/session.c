@@ -218,6 +218,7 @@ static void take_options(struct kb_session *s, const struct kb_session_options *
         s->include_dirs[i] = clean;
     }
     s->defines = copy_list(o->defines, o->define_count);
+    kb_reach_environment(s);
     s->start_us = kb_now_us();
     s->started_unix = (int64_t)time(NULL);
     s->seed = o->seed ? o->seed : ((uint64_t)s->started_unix << 20 ^ (uint64_t)s->start_us) & 0xffffffffffffull;
@@ -285,9 +286,10 @@ void kb_session_free(struct kb_session *s)
     cJSON_Delete(s->device);
     free_list(s->include_dirs);
     free_list(s->defines);
+    free_list(s->nvcc_options);
     char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir, s->focus,        s->device_option,
                      s->arch_option,     s->like,        s->check,     s->compile_libs, s->default_arch,
-                     s->compiler_reason, s->errors_text, s->skeleton};
+                     s->compiler_reason, s->errors_text, s->skeleton,  s->nvcc_flags,   s->nvcc_folders};
     for (size_t i = 0; i < KB_COUNT(texts); i++)
         free(texts[i]);
     free(s->dying);

@@ -88,19 +88,25 @@ static int check_name(const struct kb_session *s, const char *option, const char
 
 // Files
 
-static struct kb_watched *watch_file(struct kb_session *s, const char *name, bool plain)
+// program: whose source it is; NULL: a file without headers.
+static struct kb_watched *watch_file(struct kb_session *s, const char *name, const struct kb_variant *program)
 {
     char *joined = kb_path_join(s->bench_dir, name), *path = kb_path_clean(joined);
+    struct kb_reach_words reach = {0};
+    if (program)
+        kb_reach_of(s, program, &reach);
     free(joined);
     for (int i = 0; i < s->watched_count; i++) {
-        if (strcmp(s->watched[i]->path, path) || s->watched[i]->plain != plain)
+        struct kb_watched *known = s->watched[i];
+        if (strcmp(known->path, path) || known->plain != !program || !kb_reach_same(&known->reach, &reach))
             continue;
-        s->watched[i]->wanted = true;
+        known->wanted = true;
         free(path);
-        return s->watched[i];
+        kb_reach_free(&reach);
+        return known;
     }
     struct kb_watched *w = kb_alloc(sizeof *w);
-    *w = (struct kb_watched){.path = path, .plain = plain, .watch = -1, .wanted = true};
+    *w = (struct kb_watched){.path = path, .plain = !program, .reach = reach, .watch = -1, .wanted = true};
     KB_GROW(s->watched, s->watched_count, s->watched_capacity);
     s->watched[s->watched_count++] = w;
     if (s->io)
@@ -112,21 +118,29 @@ static void watch_data(struct kb_session *s)
 {
     const struct kb_bench *b = s->bench;
     if (b->reference.kind == KB_REFERENCE_FILE && b->reference.file)
-        watch_file(s, b->reference.file, true)->data = true;
+        watch_file(s, b->reference.file, NULL)->data = true;
     for (int i = 0; b->reference.kind == KB_REFERENCE_COMMAND && b->reference.command[i]; i++)
         if (kb_permission_names_file(b->reference.command[i]))
-            watch_file(s, b->reference.command[i], true)->data = true;
+            watch_file(s, b->reference.command[i], NULL)->data = true;
     for (int k = 0; k < b->variant_count; k++)
         for (char *const *word = b->variants[k].command; word && *word; word++)
             if (kb_permission_names_file(*word))
-                watch_file(s, *word, true)->script = true;
+                watch_file(s, *word, NULL)->script = true;
     for (int i = 0; i < b->arg_count; i++)
         if (b->args[i].fill.kind == KB_FILL_FILE)
-            watch_file(s, b->args[i].fill.file, true)->data = true;
+            watch_file(s, b->args[i].fill.file, NULL)->data = true;
     for (int c = 0; c < b->case_count; c++)
         for (int i = 0; b->cases[c].fills && i < b->arg_count; i++)
             if (b->cases[c].fills[i].kind == KB_FILL_FILE)
-                watch_file(s, b->cases[c].fills[i].file, true)->data = true;
+                watch_file(s, b->cases[c].fills[i].file, NULL)->data = true;
+}
+
+static void free_watched(struct kb_watched *w)
+{
+    kb_shared_unref(w->latest);
+    kb_reach_free(&w->reach);
+    free(w->path);
+    free(w);
 }
 
 static void drop_watched(struct kb_session *s, int i)
@@ -134,9 +148,7 @@ static void drop_watched(struct kb_session *s, int i)
     struct kb_watched *w = s->watched[i];
     if (s->io)
         kb_records_unwatch(s, w);
-    kb_shared_unref(w->latest);
-    free(w->path);
-    free(w);
+    free_watched(w);
     s->watched[i] = s->watched[--s->watched_count];
 }
 
@@ -147,12 +159,13 @@ static void watch_all(struct kb_session *s)
         s->watched[i]->wanted = s->watched[i]->data = s->watched[i]->script = false;
     const struct kb_variant *first = &b->variants[kb_focus_index(s) < 0 ? 0 : kb_focus_index(s)];
     if (first->kind == KB_VARIANT_CUDA && first->source)
-        watch_file(s, first->source, false); // read first, built first
-    s->bench_file = b->path[0] ? watch_file(s, b->path, true) : NULL;
-    s->reference = b->reference.kind == KB_REFERENCE_KERNEL ? watch_file(s, b->reference.program.source, false) : NULL;
+        watch_file(s, first->source, first); // read first, built first
+    s->bench_file = b->path[0] ? watch_file(s, b->path, NULL) : NULL;
+    const struct kb_variant *reference = &b->reference.program;
+    s->reference = b->reference.kind == KB_REFERENCE_KERNEL ? watch_file(s, reference->source, reference) : NULL;
     for (int i = 0; i < s->slot_count; i++) {
         const struct kb_variant *v = &b->variants[i];
-        s->slots[i].source = v->kind == KB_VARIANT_CUDA && v->source ? watch_file(s, v->source, false) : NULL;
+        s->slots[i].source = v->kind == KB_VARIANT_CUDA && v->source ? watch_file(s, v->source, v) : NULL;
     }
     watch_data(s);
     for (int i = 0; i < s->watched_count;)
@@ -178,46 +191,18 @@ const char **kb_include_dirs(const struct kb_session *s, int *count, char ***own
     return (const char **)dirs;
 }
 
-// The contract
-
-static void compute_contract(struct kb_session *s)
-{
-    struct kb_text reference = {0};
-    if (s->reference && s->reference->latest) {
-        const struct kb_snapshot *snapshot = &s->reference->latest->snapshot;
-        for (int i = 0; i < snapshot->file_count; i++)
-            kb_text_bytes(&reference, snapshot->files[i].data, snapshot->files[i].size);
-    }
-    for (int i = 0; i < s->watched_count; i++)
-        if (s->watched[i]->data && s->watched[i]->latest)
-            kb_text_add(&reference, s->watched[i]->latest->snapshot.hash.hex);
-    struct kb_hash hash = kb_bench_contract(s->bench, reference.data ? reference.data : "", reference.size);
-    kb_text_free(&reference);
-    if (strcmp(hash.hex, s->contract)) {
-        memcpy(s->contract, hash.hex, sizeof s->contract);
-        s->bench_generation++;
-        s->programs[KB_PROGRAM_REFERENCE].ready = s->programs[KB_PROGRAM_REFERENCE].failed = false;
-    }
-    s->programs[KB_PROGRAM_REFERENCE].wanted = s->bench->reference.kind == KB_REFERENCE_KERNEL;
-}
-
 // The reference is read here once, so that the first event can already name the contract.
 static void read_reference(struct kb_session *s)
 {
     if (!s->reference)
         return;
-    int count;
-    char **owned;
-    const char **dirs = kb_include_dirs(s, &count, &owned);
+    struct kb_reach reach = kb_reach_view(&s->reference->reach);
     struct kb_shared *shared = kb_alloc(sizeof *shared);
     shared->refs = 1;
-    if (kb_snapshot_take(s->reference->path, dirs, count, &shared->snapshot, NULL) == 0)
+    if (kb_snapshot_take(s->reference->path, &reach, &shared->snapshot, NULL) == 0)
         s->reference->latest = shared;
     else
         free(shared);
-    for (int i = 0; i < count; i++)
-        free(owned[i]);
-    free(owned);
 }
 
 static void name_slots(struct kb_session *s)
@@ -242,7 +227,7 @@ int kb_sources_open(struct kb_session *s, struct kb_error *e)
     name_slots(s);
     watch_all(s);
     read_reference(s);
-    compute_contract(s);
+    kb_contract_compute(s);
     s->programs[KB_PROGRAM_BUILTIN].wanted = true;
     return 0;
 }
@@ -269,11 +254,8 @@ void kb_sources_free(struct kb_session *s)
         cJSON_Delete(s->programs[i].compiled);
         free(s->programs[i].reason);
     }
-    for (int i = 0; i < s->watched_count; i++) {
-        kb_shared_unref(s->watched[i]->latest);
-        free(s->watched[i]->path);
-        free(s->watched[i]);
-    }
+    for (int i = 0; i < s->watched_count; i++)
+        free_watched(s->watched[i]);
     free(s->watched);
     kb_bench_free(s->bench);
 }
@@ -350,7 +332,7 @@ static void accept_bench(struct kb_session *s, struct kb_bench *next)
         s->focus = kb_strdup(next->variants[0].name);
     }
     watch_all(s);
-    compute_contract(s);
+    kb_contract_compute(s);
     kb_sources_announce(s);
     kb_consider_all(s);
 }
@@ -399,12 +381,25 @@ static void file_event(struct kb_session *s, const struct kb_watched *w, const c
 
 static void reference_changed(struct kb_session *s)
 {
-    int before = s->bench_generation;
-    compute_contract(s);
-    if (before == s->bench_generation)
+    if (!kb_contract_compute(s))
         return;
     kb_sources_announce(s);
     kb_consider_all(s);
+}
+
+void kb_sources_compiler_known(struct kb_session *s)
+{
+    if (s->bench)
+        reference_changed(s);
+}
+
+static void tell_opaque(struct kb_session *s, struct kb_watched *w)
+{
+    const char *opaque = w->latest->snapshot.opaque;
+    if (opaque && !w->opaque_told)
+        kb_status_line(s, "warning", "name the header itself",
+                       "%s: which file this means cannot be made out, so its changes are not seen", opaque);
+    w->opaque_told = opaque != NULL;
 }
 
 static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_event *event)
@@ -416,6 +411,7 @@ static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_
     kb_shared_unref(w->latest);
     w->latest = shared;
     w->settled = !shared->snapshot.saved_us; // the first reading was caused by no save
+    tell_opaque(s, w);
     if (w->missing)
         file_event(s, w, "back", NULL);
     w->missing = false;

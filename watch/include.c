@@ -219,19 +219,24 @@ static char *flatten(const char *text, size_t size)
     return kb_text_take(&f.out);
 }
 
-// A header name or a macro's name at p. False if there is neither.
-static bool read_name(const char *p, struct kb_include *out)
+// A header's name at p, or what has to become one: all up to the line's end, or to `close`. False if there is nothing.
+static bool read_name(const char *p, char close, struct kb_include *out)
 {
-    char close = *p == '"' ? '"' : *p == '<' ? '>' : 0;
-    if (close) {
-        const char *end = strchr(p + 1, close);
+    char mark = *p == '"' ? '"' : *p == '<' ? '>' : 0;
+    if (mark) {
+        const char *end = strchr(p + 1, mark);
         if (!end || end == p + 1)
             return false;
-        out->form = close == '"' ? KB_INCLUDE_QUOTED : KB_INCLUDE_ANGLED;
+        out->form = mark == '"' ? KB_INCLUDE_QUOTED : KB_INCLUDE_ANGLED;
         out->name = kb_strndup(p + 1, (size_t)(end - p - 1));
         return true;
     }
     size_t n = isdigit((unsigned char)*p) ? 0 : word_length(p);
+    int depth = 0;
+    for (; n && p[n] && (depth || p[n] != close || !close); n++)
+        depth += (p[n] == '(') - (p[n] == ')');
+    while (n && strchr(" \t\r", p[n - 1]))
+        n--;
     if (!n)
         return false;
     out->form = KB_INCLUDE_MACRO;
@@ -245,25 +250,53 @@ static void add_include(struct kb_include_list *list, struct kb_include include)
     list->includes[list->include_count++] = include;
 }
 
+// What a header's name is made of is short.
+enum { BODY_MOST = 400 };
+
+static void add_define(struct kb_include_list *list, const char *name, size_t n, char *params, const char *body)
+{
+    size_t size = strlen(body);
+    while (size && strchr(" \t\r", body[size - 1]))
+        size--;
+    KB_GROW(list->defines, list->define_count, list->define_capacity);
+    list->defines[list->define_count++] =
+        (struct kb_include_define){kb_strndup(name, n), kb_strndup(body, size), params};
+}
+
+static char *read_params(const char *p, size_t n)
+{
+    struct kb_text out = {0};
+    for (size_t i = 0; i < n; i++)
+        if (!strchr(" \t", p[i]))
+            kb_text_bytes(&out, p + i, 1);
+    return kb_text_take(&out);
+}
+
 static void read_define(struct kb_include_list *list, const char *p)
 {
     size_t n = word_length(p);
-    if (!n || p[n] == '(')
+    const char *close = p[n] == '(' ? strchr(p + n, ')') : NULL;
+    if (!n || (p[n] == '(' && !close))
         return;
-    struct kb_include_define define = {0};
-    if (!read_name(skip_blanks(p + n), &define.value))
+    const char *body = skip_blanks(close ? close + 1 : p + n);
+    if (!*body || strlen(body) > BODY_MOST)
         return;
-    define.name = kb_strndup(p, n);
-    KB_GROW(list->defines, list->define_count, list->define_capacity);
-    list->defines[list->define_count++] = define;
+    add_define(list, p, n, close ? read_params(p + n + 1, (size_t)(close - p) - n - 1) : NULL, body);
+}
+
+void kb_include_define(struct kb_include_list *list, const char *define)
+{
+    size_t n = word_length(define);
+    if (n && define[n] == '=' && strlen(define) <= BODY_MOST)
+        add_define(list, define, n, NULL, skip_blanks(define + n + 1));
 }
 
 static void read_conditions(struct kb_include_list *list, const char *line)
 {
     for (const char *p = line; (p = strstr(p, "__has_include"));) {
         p = skip_blanks(p + word_length(p));
-        struct kb_include include = {0};
-        if (*p == '(' && read_name(skip_blanks(p + 1), &include))
+        struct kb_include include = {.condition = true};
+        if (*p == '(' && read_name(skip_blanks(p + 1), ')', &include))
             add_include(list, include);
     }
 }
@@ -276,7 +309,7 @@ static void read_line(struct kb_include_list *list, const char *line)
     const char *rest = skip_blanks(p + word_length(p));
     struct kb_include include = {.next = is_word(p, "include_next")};
     if (is_include(p)) {
-        if (read_name(rest, &include))
+        if (read_name(rest, 0, &include))
             add_include(list, include);
     } else if (is_word(p, "define")) {
         read_define(list, rest);
@@ -299,7 +332,8 @@ void kb_include_list_free(struct kb_include_list *list)
         free(list->includes[i].name);
     for (size_t i = 0; i < list->define_count; i++) {
         free(list->defines[i].name);
-        free(list->defines[i].value.name);
+        free(list->defines[i].body);
+        free(list->defines[i].params);
     }
     free(list->includes);
     free(list->defines);

@@ -10,9 +10,8 @@ struct kb_snapshot_reader {
 };
 struct kb_snapshot_request {
     const char *main_path;
-    char *const *include_dirs;
-    int include_dir_count;
-    bool plain; // no headers are followed; up to 512 MiB
+    const struct kb_reach *reach; // NULL: nothing but what stands beside it
+    bool plain;                   // no headers are followed; up to 512 MiB
     struct kb_snapshot_reader reader;
 };
 int kb_snapshot_read(const struct kb_snapshot_request *request, struct kb_snapshot *out, struct kb_error *e);

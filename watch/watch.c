@@ -87,10 +87,9 @@ void kb_watch_free(struct kb_watch *w)
     free(w);
 }
 
-int kb_watch_add(struct kb_watch *w, const char *path, const char *const *include_dirs, int include_dir_count,
-                 bool plain)
+int kb_watch_add(struct kb_watch *w, const char *path, const struct kb_reach *reach, bool plain)
 {
-    struct kb_watched *s = kb_watched_new(path, include_dirs, include_dir_count, plain);
+    struct kb_watched *s = kb_watched_new(path, reach, plain);
     s->event_us = kb_now_us();
     KB_GROW(w->sources, w->source_count, w->source_capacity);
     w->sources[w->source_count] = s;

@@ -9,12 +9,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// By what a source reaches headers, besides #include "x": all borrowed.
+struct kb_reach {
+    const char *const *include_dirs; // their headers go into a compile request
+    int include_dir_count;
+    // Compiler options (bench/options.h): folders, headers read first and files of options that they name, absolute.
+    // Compilers read those by themselves, so their files are beside the request.
+    const char *const *options;
+    int option_count;
+    const char *const *defines; // "NAME=VALUE": macros that an #include may name
+    int define_count;
+};
+
 // One source with all the user's headers it can reach, read together.
 struct kb_snapshot_file {
     char *path; // absolute
     char *name; // relative to the snapshot's root: what goes into a compile request
     char *data;
     size_t size;
+    bool beside; // the compiler opens it by its path: not part of a request; name is the path
 };
 struct kb_snapshot {
     char *root;                     // absolute: the deepest folder that holds all files and include dirs
@@ -25,14 +38,15 @@ struct kb_snapshot {
     int include_dir_count;
     char **missing; // absolute paths where a header that was not found would be looked for (these are watched too)
     int missing_count;
+    char *opaque; // "k.cu: #include X(a)" whose file cannot be made out, so that it may change unseen; NULL: none
     struct kb_hash hash; // over names and contents of all files, main first, then by name
     int64_t saved_us;    // kb_now_us() of the event that caused it; 0 if none (first reading)
 };
 void kb_snapshot_free(struct kb_snapshot *);
-// Follows #include "x" and <x> (also through #define NAME "x") from main; files outside what resolves are the
-// toolkit's. Reads each once. Fails if main cannot be read (errno kept), or over 64 MiB or 2,000 files.
-int kb_snapshot_take(const char *main_path, const char *const *include_dirs, int include_dir_count,
-                     struct kb_snapshot *out, struct kb_error *);
+// Follows #include "x" and <x> (also through macros) from main, and what reach names (NULL: nothing); files outside
+// what resolves are the toolkit's. Reads each once. Fails if main cannot be read (errno kept), or over 64 MiB or
+// 5,000 files.
+int kb_snapshot_take(const char *main_path, const struct kb_reach *reach, struct kb_snapshot *out, struct kb_error *);
 
 enum kb_watch_event_kind {
     KB_WATCH_CHANGED,    // a source, or a header of it, has new content: snapshot filled
@@ -59,11 +73,10 @@ struct kb_watch_options {
 };
 struct kb_watch *kb_watch_new(const struct kb_watch_options *); // never fails: falls back to polling
 void kb_watch_free(struct kb_watch *);
-// Takes the first snapshot (an event CHANGED or MISSING follows at the next kb_watch_next; up to a second later if the
-// file is just being written). plain: no headers are
-// followed (bench.json, .npy). Returns the index of the source.
-int kb_watch_add(struct kb_watch *, const char *path, const char *const *include_dirs, int include_dir_count,
-                 bool plain);
+// reach (NULL: nothing) is copied. Takes the first snapshot (an event CHANGED or MISSING follows at the next
+// kb_watch_next; up to a second later if the file is just being written). plain: no headers are followed (bench.json,
+// .npy). Returns the index of the source.
+int kb_watch_add(struct kb_watch *, const char *path, const struct kb_reach *reach, bool plain);
 void kb_watch_remove(struct kb_watch *, int source);
 int kb_watch_fd(const struct kb_watch *);      // for poll: readable when there may be something; -1 when polling
 int kb_watch_wait_ms(const struct kb_watch *); // until a timer of its own is due; -1: none

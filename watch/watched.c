@@ -12,15 +12,30 @@ static const int64_t empty_wait_us = 2000000;
 // A file that stays open but is not written any more does not keep the rest from being final.
 static const int64_t idle_writer_us = 2000000;
 
-struct kb_watched *kb_watched_new(const char *path, const char *const *include_dirs, int include_dir_count, bool plain)
+static const char *const *copy_texts(char **to, const char *const *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = kb_strdup(from[i]);
+    return (const char *const *)to;
+}
+
+static void copy_reach(struct kb_watched *s, const struct kb_reach *r)
+{
+    int count = r->include_dir_count + r->option_count + r->define_count;
+    char **to = s->reach_texts = kb_alloc(((size_t)count + 1) * sizeof *to);
+    s->reach = *r;
+    s->reach.include_dirs = copy_texts(to, r->include_dirs, r->include_dir_count);
+    s->reach.options = copy_texts(to += r->include_dir_count, r->options, r->option_count);
+    s->reach.defines = copy_texts(to + r->option_count, r->defines, r->define_count);
+}
+
+struct kb_watched *kb_watched_new(const char *path, const struct kb_reach *reach, bool plain)
 {
     struct kb_watched *s = kb_alloc(sizeof *s);
     s->path = kb_path_clean(path);
     s->plain = plain;
-    s->include_dir_count = include_dir_count;
-    s->include_dirs = kb_alloc((size_t)include_dir_count * sizeof *s->include_dirs);
-    for (int i = 0; i < include_dir_count; i++)
-        s->include_dirs[i] = kb_path_clean(include_dirs[i]);
+    if (reach)
+        copy_reach(s, reach);
     kb_pathset_add(&s->names, s->path, NULL);
     s->tracked = kb_alloc(sizeof *s->tracked);
     s->lost = s->dirty = true;
@@ -37,9 +52,9 @@ void kb_watched_free(struct kb_watched *s)
         free(s->tracked[i].data);
     free(s->tracked);
     kb_pathset_free(&s->names);
-    for (int i = 0; i < s->include_dir_count; i++)
-        free(s->include_dirs[i]);
-    free(s->include_dirs);
+    for (int i = 0; s->reach_texts && s->reach_texts[i]; i++)
+        free(s->reach_texts[i]);
+    free(s->reach_texts);
     free(s->path);
     free(s->deaf);
     free(s);
@@ -237,11 +252,8 @@ void kb_watched_read(struct kb_watched *s, struct kb_reading *reading)
 {
     *reading = (struct kb_reading){0};
     struct reading_context context = {s, reading};
-    struct kb_snapshot_request request = {.main_path = s->path,
-                                          .include_dirs = s->include_dirs,
-                                          .include_dir_count = s->include_dir_count,
-                                          .plain = s->plain,
-                                          .reader = {read_tracked, &context}};
+    struct kb_snapshot_request request = {
+        .main_path = s->path, .reach = &s->reach, .plain = s->plain, .reader = {read_tracked, &context}};
     reading->status = kb_snapshot_read(&request, &reading->snapshot, &reading->error);
     reading->error_number = errno;
 }

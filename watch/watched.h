@@ -30,9 +30,9 @@ struct kb_interest {
 enum kb_watched_state { KB_WATCHED_FRESH, KB_WATCHED_PRESENT, KB_WATCHED_MISSING, KB_WATCHED_UNREADABLE };
 
 struct kb_watched {
-    char *path; // cleaned
-    char **include_dirs;
-    int include_dir_count;
+    char *path;         // cleaned
+    char **reach_texts; // all that reach points to
+    struct kb_reach reach;
     bool plain;
     enum kb_watched_state state;
     struct kb_error failure; // UNREADABLE
@@ -54,7 +54,7 @@ struct kb_watched {
     char *deaf;       // why its files are polled although inotify works; NULL: they aren't
 };
 
-struct kb_watched *kb_watched_new(const char *path, const char *const *include_dirs, int include_dir_count, bool plain);
+struct kb_watched *kb_watched_new(const char *path, const struct kb_reach *reach, bool plain);
 void kb_watched_free(struct kb_watched *s);
 
 // What events say. quiet_us decides when an open file is checked first.

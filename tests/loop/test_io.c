@@ -76,10 +76,11 @@ static void saves_are_seen(void **state)
     char *dir = disk_scratch(), *a = kb_path_join(dir, "a.cu"), *b = kb_path_join(dir, "b.cu");
     char *include = kb_path_join(dir, "inc");
     const char *dirs[] = {include};
+    const struct kb_reach reach = {.include_dirs = dirs, .include_dir_count = 1};
     disk_put(dir, "a.cu", "#include <h.h>\n");
     disk_put(dir, "inc/h.h", "1");
     struct kb_io *io = start(dir);
-    int first = kb_io_watch(io, a, dirs, 1, false), second = kb_io_watch(io, b, NULL, 0, false);
+    int first = kb_io_watch(io, a, &reach, false), second = kb_io_watch(io, b, NULL, false);
     assert_int_not_equal(first, second);
     struct kb_io_message m = watch_event(io, first, KB_WATCH_CHANGED);
     assert_int_equal(m.token, 0);
@@ -95,7 +96,7 @@ static void saves_are_seen(void **state)
     kb_io_message_free(&m);
 
     kb_io_unwatch(io, first);
-    int again = kb_io_watch(io, a, NULL, 0, false); // without the include folder now
+    int again = kb_io_watch(io, a, NULL, false); // without the include folder now
     assert_true(again > second);
     m = watch_event(io, again, KB_WATCH_CHANGED);
     assert_int_equal(m.event.snapshot.file_count, 1);
@@ -269,7 +270,7 @@ static void a_stuck_disk(void **state)
     assert_true(kb_io_busy_ms(io, where, sizeof where) >= 20);
     assert_non_null(strstr(where, ".kbench"));
 
-    int id = kb_io_watch(io, source, NULL, 0, false);
+    int id = kb_io_watch(io, source, NULL, false);
     m = watch_event(io, id, KB_WATCH_CHANGED);
     kb_io_message_free(&m);
     disk_put(dir, "k.cu", "2");

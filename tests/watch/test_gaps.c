@@ -23,7 +23,7 @@ static struct bed bed_new(const char *name, int quiet_ms)
     struct bed b = {.dir = scratch_dir(), .watch = kb_watch_new(&(struct kb_watch_options){.quiet_ms = quiet_ms})};
     b.path = in_dir(b.dir, name);
     put(b.dir, name, "one\n");
-    b.source = kb_watch_add(b.watch, b.path, NULL, 0, false);
+    b.source = kb_watch_add(b.watch, b.path, NULL, false);
     run_until(b.watch, &b.log, KB_WATCH_CHANGED, b.source);
     return b;
 }

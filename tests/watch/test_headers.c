@@ -22,7 +22,7 @@ static struct bed bed_new(void)
     struct bed b = {.dir = scratch_dir(), .watch = kb_watch_new(NULL)};
     char *sentinel = in_dir(b.dir, "sentinel");
     put(b.dir, "sentinel", "0");
-    b.sentinel = kb_watch_add(b.watch, sentinel, NULL, 0, true);
+    b.sentinel = kb_watch_add(b.watch, sentinel, NULL, true);
     run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.sentinel);
     free(sentinel);
     return b;
@@ -32,7 +32,8 @@ static void bed_watch(struct bed *b, const char *name, const char *include_dir)
 {
     char *path = in_dir(b->dir, name), *include = include_dir ? in_dir(b->dir, include_dir) : NULL;
     const char *dirs[] = {include};
-    b->source = kb_watch_add(b->watch, path, dirs, include ? 1 : 0, false);
+    struct kb_reach reach = {.include_dirs = dirs, .include_dir_count = include ? 1 : 0};
+    b->source = kb_watch_add(b->watch, path, &reach, false);
     run_until(b->watch, &b->log, KB_WATCH_SETTLED, b->source);
     seen_clear(&b->log);
     free(path);
@@ -216,7 +217,7 @@ static void a_save_while_a_header_is_gone_for_a_moment(void **state)
     char *path = in_dir(b.dir, "k.cu"), *header = in_dir(b.dir, "h.h");
     put(b.dir, "k.cu", "#include \"h.h\"\n");
     put(b.dir, "h.h", "1");
-    b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+    b.source = kb_watch_add(b.watch, path, NULL, false);
     run_until(b.watch, &b.log, KB_WATCH_CHANGED, b.source);
     assert_int_equal(unlink(header), 0);
     put(b.dir, "k.cu", "#include \"h.h\"\n// 2\n");
@@ -262,7 +263,7 @@ static void plain_files_follow_nothing_and_sources_can_be_removed(void **state)
     put(b.dir, "bench.json", "#include \"h.h\"\n");
     put(b.dir, "h.h", "1");
     char *path = in_dir(b.dir, "bench.json");
-    b.source = kb_watch_add(b.watch, path, NULL, 0, true);
+    b.source = kb_watch_add(b.watch, path, NULL, true);
     run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
     assert_int_equal(seen_last(&b.log, KB_WATCH_CHANGED, b.source)->snapshot.file_count, 1);
     seen_clear(&b.log);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The includes as "q:name a:name m:NAME", then the defines as "NAME=q:name".
+// The includes as "q:name a:name m:NAME", then the defines as "NAME=body", "NAME(params)=body".
 static char *scanned(const char *text)
 {
     static const char forms[] = {'q', 'a', 'm'};
@@ -17,8 +17,9 @@ static char *scanned(const char *text)
         kb_text_addf(&out, "%s%c:%s%s", out.size ? " " : "", forms[list.includes[i].form], list.includes[i].name,
                      list.includes[i].next ? "+" : "");
     for (size_t i = 0; i < list.define_count; i++)
-        kb_text_addf(&out, "%s%s=%c:%s", out.size ? " " : "", list.defines[i].name, forms[list.defines[i].value.form],
-                     list.defines[i].value.name);
+        kb_text_addf(&out, "%s%s%s%s%s=%s", out.size ? " " : "", list.defines[i].name,
+                     list.defines[i].params ? "(" : "", list.defines[i].params ? list.defines[i].params : "",
+                     list.defines[i].params ? ")" : "", list.defines[i].body);
     kb_include_list_free(&list);
     return kb_text_take(&out);
 }
@@ -70,8 +71,10 @@ static void macros(void **state)
 {
     (void)state;
     check("#define H \"a.h\"\n#define G <g.h>\n#define I H\n#include I\n#define F(x) \"n.h\"\n",
-          "m:I H=q:a.h G=a:g.h I=m:H");
-    check("#define EMPTY\n#define N 4\n#include EMPTY\n", "m:EMPTY");
+          "m:I H=\"a.h\" G=<g.h> I=H F(x)=\"n.h\"");
+    check("#define EMPTY\n#define N 4\n#include EMPTY\n", "m:EMPTY N=4");
+    check("#define S( x, ... ) #x\n#include S(a, (b)) // c\n", "m:S(a, (b)) S(x,...)=#x");
+    check("#if __has_include(S(a)) && X\n#endif\n", "m:S(a)");
 }
 
 static void has_include(void **state)

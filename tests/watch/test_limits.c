@@ -71,7 +71,7 @@ static ssize_t read_meets_a_write(int fd, void *buffer, size_t size)
 static int watch_file(struct kb_watch *w, const char *dir, const char *name)
 {
     char *path = in_dir(dir, name);
-    int source = kb_watch_add(w, path, NULL, 0, false);
+    int source = kb_watch_add(w, path, NULL, false);
     free(path);
     return source;
 }
@@ -351,7 +351,7 @@ static int watch_as_other_user(const char *path, const char *whole, int ready)
     if (setgid(OTHER_USER) || setuid(OTHER_USER) || access(path, R_OK) || kb_writer_of(path) != KB_WRITER_UNKNOWN)
         return CANNOT_PLAY;
     struct kb_watch *w = kb_watch_new(&(struct kb_watch_options){.poll_ms = 100, .force_polling = true});
-    kb_watch_add(w, path, NULL, 0, false);
+    kb_watch_add(w, path, NULL, false);
     for (int changes = 0;; usleep(1000)) {
         struct kb_watch_event event;
         if (!kb_watch_next(w, &event))

@@ -30,8 +30,8 @@ static struct bed bed_with(const char *name, const char *text)
     b.watch = kb_watch_new(NULL);
     assert_true(kb_watch_fd(b.watch) >= 0);
     char *path = in_dir(b.dir, name), *sentinel = in_dir(b.dir, "sentinel");
-    b.sentinel = kb_watch_add(b.watch, sentinel, NULL, 0, true);
-    b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+    b.sentinel = kb_watch_add(b.watch, sentinel, NULL, true);
+    b.source = kb_watch_add(b.watch, path, NULL, false);
     run_until(b.watch, &b.log, text ? KB_WATCH_SETTLED : KB_WATCH_MISSING, b.source);
     seen_clear(&b.log);
     free(path);
@@ -107,7 +107,7 @@ static void the_trace_of_vim_step_by_step(void **state)
     struct bed b = {.dir = scratch_dir(), .watch = kb_watch_new(&(struct kb_watch_options){.quiet_ms = 2000})};
     char *path = in_dir(b.dir, "k.cu");
     put(b.dir, "k.cu", "one\n");
-    b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+    b.source = kb_watch_add(b.watch, path, NULL, false);
     run_until(b.watch, &b.log, KB_WATCH_CHANGED, b.source);
     seen_clear(&b.log);
     pid_t child = fork();
@@ -256,7 +256,7 @@ static void a_file_that_is_being_saved_at_the_first_reading(void **state)
     char *path = in_dir(b.dir, "k.cu");
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (kb_writer_of(path) == KB_WRITER_OPEN) {
-        b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+        b.source = kb_watch_add(b.watch, path, NULL, false);
         struct kb_watch_event event;
         assert_int_equal(kb_watch_next(b.watch, &event), 0);
         write_text(fd, "whole\n");
@@ -267,7 +267,7 @@ static void a_file_that_is_being_saved_at_the_first_reading(void **state)
         seen_clear(&b.log);
         // Kept open for good: read all the same.
         fd = open(path, O_WRONLY | O_CLOEXEC);
-        b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+        b.source = kb_watch_add(b.watch, path, NULL, false);
         run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
     }
     close(fd);
@@ -318,7 +318,7 @@ static void a_symbolic_link_its_target_and_a_swap(void **state)
     put(b.dir, "src/x", "");
     char *path = in_dir(b.dir, "src/k.cu");
     point(&b, "../real/a.cu");
-    b.source = kb_watch_add(b.watch, path, NULL, 0, false);
+    b.source = kb_watch_add(b.watch, path, NULL, false);
     run_until(b.watch, &b.log, KB_WATCH_SETTLED, b.source);
     assert_string_equal(seen_last(&b.log, KB_WATCH_CHANGED, b.source)->main, "a1\n");
     seen_clear(&b.log);

@@ -107,7 +107,7 @@ static void run_storm(const struct kb_watch_options *options, unsigned seed)
     put(dir, "sub/h1.h", "// 0\n#include \"deep/h2.h\"\n// end\n");
     put(dir, "sub/deep/h2.h", "// 0\n// end\n");
     struct kb_watch *w = kb_watch_new(options);
-    int source = kb_watch_add(w, path, NULL, 0, false);
+    int source = kb_watch_add(w, path, NULL, false);
     struct seen_log log = {0};
     run_until(w, &log, KB_WATCH_CHANGED, source);
     pid_t child = fork();

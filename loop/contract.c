@@ -1,0 +1,90 @@
+// The bench's contract, from all that the session has read: what the reference and its compile opened, data, compilers.
+#include "base/file.h"
+#include "loop/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct parts {
+    struct kb_contract_part *list;
+    int count, capacity;
+};
+
+static void add(struct parts *p, const char *name, const void *data, size_t size)
+{
+    KB_GROW(p->list, p->count, p->capacity);
+    p->list[p->count++] = (struct kb_contract_part){name, data, size};
+}
+
+static void add_text(struct parts *p, const char *name, const char *text)
+{
+    if (text && *text)
+        add(p, name, text, strlen(text));
+}
+
+// Headers by their last name: the same bench elsewhere has the same contract.
+static void add_source(struct parts *p, const struct kb_snapshot *snapshot)
+{
+    for (int i = 0; i < snapshot->file_count; i++)
+        add(p, kb_path_base(snapshot->files[i].path), snapshot->files[i].data, snapshot->files[i].size);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp((*(struct kb_watched *const *)a)->path, (*(struct kb_watched *const *)b)->path);
+}
+
+static void add_data(struct parts *p, const struct kb_session *s)
+{
+    struct kb_watched **data = kb_alloc(((size_t)s->watched_count + 1) * sizeof *data);
+    int count = 0;
+    for (int i = 0; i < s->watched_count; i++)
+        if (s->watched[i]->data && s->watched[i]->latest)
+            data[count++] = s->watched[i];
+    if (count)
+        qsort(data, (size_t)count, sizeof *data, by_path);
+    for (int i = 0; i < count; i++)
+        add_text(p, kb_path_base(data[i]->path), data[i]->latest->snapshot.hash.hex);
+    free(data);
+}
+
+// The library's version that compiles the reference, as the compile worker's hello names it; NULL: not known (yet).
+static const char *compiler_version(const cJSON *libs, const struct kb_variant *reference)
+{
+    bool nvcc = reference->compiler && !strcmp(reference->compiler, "nvcc");
+    const char *version = NULL;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, libs)
+    {
+        const char *name = kb_json_text(item, "name", ""), *own = kb_json_text(item, "version", NULL);
+        if (own && (!strcmp(name, nvcc ? "nvcc" : "nvrtc") || (!version && !strcmp(name, "nvcc"))))
+            version = own;
+    }
+    return version;
+}
+
+bool kb_contract_compute(struct kb_session *s)
+{
+    const struct kb_reference *reference = &s->bench->reference;
+    bool kernel = reference->kind == KB_REFERENCE_KERNEL;
+    struct parts parts = {0};
+    cJSON *libs = kernel && s->compile_libs ? cJSON_Parse(s->compile_libs) : NULL;
+    if (s->reference && s->reference->latest)
+        add_source(&parts, &s->reference->latest->snapshot);
+    add_data(&parts, s);
+    if (kernel)
+        add_text(&parts, "compiler", compiler_version(libs, &reference->program));
+    if (kernel && kb_may_use_nvcc(&reference->program))
+        add_text(&parts, "flags", s->nvcc_flags);
+    struct kb_hash hash = kb_bench_contract(s->bench, parts.list, parts.count);
+    cJSON_Delete(libs);
+    free(parts.list);
+    bool changed = strcmp(hash.hex, s->contract) != 0;
+    if (changed) {
+        memcpy(s->contract, hash.hex, sizeof s->contract);
+        s->bench_generation++;
+        s->programs[KB_PROGRAM_REFERENCE].ready = s->programs[KB_PROGRAM_REFERENCE].failed = false;
+    }
+    s->programs[KB_PROGRAM_REFERENCE].wanted = kernel;
+    return changed;
+}
