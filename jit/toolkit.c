@@ -168,7 +168,7 @@ static void *try_open(const char *file, struct kb_text *looked)
     bool by_path = strchr(file, '/') != NULL;
     if (by_path && access(file, R_OK))
         return NULL;
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *handle = kb_library_open(file);
     if (!handle && by_path)
         kb_text_addf(looked, "%s%s", looked->size ? "; " : "", dlerror());
     return handle;
@@ -232,7 +232,7 @@ static void *search_library(const struct library *lib, char **path, struct kb_te
 {
     const char *variable = getenv(lib->variable);
     if (variable && variable[0]) { // named by hand: never replaced by another one in silence
-        void *handle = dlopen(variable, RTLD_NOW | RTLD_LOCAL);
+        void *handle = kb_library_open(variable);
         if (handle)
             *path = loaded_path(handle, variable);
         else
@@ -260,7 +260,7 @@ static void open_builtins(const struct record *nvrtc)
     char *dir = kb_path_dir(nvrtc->path);
     char *file = kb_format("%s/libnvrtc-builtins.so.%s", dir, nvrtc->version ? nvrtc->version : "");
     if (kb_is_file(file))
-        dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        kb_library_open(file);
     free(file);
     free(dir);
 }

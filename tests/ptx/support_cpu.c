@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "jit/compile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,25 +27,15 @@ static struct {
     char include[600], cccl[600];
 } nvrtc;
 
+// With its headers, as the programs find them: a toolkit's, or the wheels in .deps.
 static void *open_nvrtc(void)
 {
-    const char *home = getenv("CUDA_HOME");
-    char path[512];
-    const char *folders[] = {"/usr/local/cuda", home};
-    for (size_t i = 0; i < KB_COUNT(folders); i++) {
-        if (!folders[i])
-            continue;
-        snprintf(path, sizeof path, "%s/lib64/libnvrtc.so.13", folders[i]);
-        void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (lib) {
-            snprintf(nvrtc.include, sizeof nvrtc.include, "-I%s/include", folders[i]);
-            snprintf(nvrtc.cccl, sizeof nvrtc.cccl, "-I%s/include/cccl", folders[i]);
-            return lib;
-        }
-    }
-    snprintf(nvrtc.include, sizeof nvrtc.include, "-I/usr/local/cuda/include");
-    snprintf(nvrtc.cccl, sizeof nvrtc.cccl, "-I/usr/local/cuda/include/cccl");
-    return dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+    const struct kb_toolkit *toolkit = kb_toolkit_get();
+    void *lib = kb_toolkit_nvrtc(toolkit);
+    const char *include = kb_toolkit_include(toolkit);
+    snprintf(nvrtc.include, sizeof nvrtc.include, "-I%s", include ? include : "/");
+    snprintf(nvrtc.cccl, sizeof nvrtc.cccl, "-I%s/cccl", include ? include : "");
+    return lib;
 }
 
 static bool load_nvrtc(void)

@@ -153,10 +153,12 @@ static double ulps(double got, long double want, bool wide)
 static void run(bool wide)
 {
     struct cpu c;
-    cpu_open(&c, NULL);
-    char *text = program(wide);
-    cpu_load_cuda(&c, text);
+    char *text = program(wide), *ptx = cuda_to_ptx(text, NULL);
     free(text);
+    NEED_NVRTC(ptx);
+    cpu_open(&c, NULL);
+    cpu_load(&c, ptx);
+    free(ptx);
     enum kb_dtype type = wide ? KB_F64 : KB_F32;
     void *x = cpu_buffer(&c, "x", type, N, NULL), *y = cpu_buffer(&c, "y", type, N * (int64_t)KB_COUNT(rows), NULL);
     uint64_t px = cpu_address(&c, 0), py = cpu_address(&c, 1);

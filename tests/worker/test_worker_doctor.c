@@ -66,6 +66,16 @@ static void test_everything_is_said(void **state)
     cJSON_Delete(document);
 }
 
+// The file that doctor finds this library in; owned; NULL where there is none.
+static char *real_library(const char *name)
+{
+    cJSON *document = doctor();
+    const char *path = kb_json_text(library(document, name), "path", NULL);
+    char *real = path ? realpath(path, NULL) : NULL;
+    cJSON_Delete(document);
+    return real;
+}
+
 static void test_order_of_tools(void **state)
 {
     (void)state;
@@ -75,6 +85,7 @@ static void test_order_of_tools(void **state)
     char *path = kb_format("%s:%s", dir, old_path);
     setenv("PATH", path, 1);
     setenv("CUDA_HOME", home, 1);
+    setenv("KBENCH_NVRTC", by_variable, 1); // no library: what lies beside this machine's own NVRTC has no say
     cJSON *document = doctor();
     assert_string_equal(kb_json_text(library(document, "nvdisasm"), "path", ""), in_home);
     assert_string_equal(kb_json_text(library(document, "nvdisasm"), "version", ""), "99.1, V99.1.2");
@@ -93,18 +104,43 @@ static void test_order_of_tools(void **state)
     document = doctor();
     assert_string_equal(kb_json_text(library(document, "nvdisasm"), "path", ""), on_path);
     cJSON_Delete(document);
+    unlink(on_path); // the wheels in .deps, if anything
+    document = doctor();
+    assert_string_not_equal(kb_json_text(library(document, "nvdisasm"), "path", ""), on_path);
+    cJSON_Delete(document);
     setenv("PATH", old_path, 1);
+    unsetenv("KBENCH_NVRTC");
     unsetenv("CUDA_HOME");
     free(home), free(in_home), free(on_path), free(by_variable), free(dir), free(old_path), free(path);
+}
+
+// The tools of the toolkit, or of the wheels, that NVRTC came from fit it best.
+static void test_tools_beside_nvrtc_before_path(void **state)
+{
+    (void)state;
+    char *real = real_library("nvrtc");
+    if (!real)
+        skip();
+    char *lib = kb_path_join(folder, "nvrtc/lib"), *file = kb_path_join(lib, "libnvrtc.so.13");
+    char *beside = tool("nvrtc/bin", "nvdisasm"), *on_path = tool("path", "nvdisasm"), *dir = kb_path_dir(on_path);
+    char *old_path = kb_strdup(getenv("PATH")), *path = kb_format("%s:%s", dir, old_path);
+    assert_int_equal(kb_make_dirs(lib, NULL), 0);
+    assert_int_equal(symlink(real, file), 0);
+    setenv("PATH", path, 1);
+    setenv("KBENCH_NVRTC", file, 1);
+    cJSON *document = doctor();
+    assert_string_equal(kb_json_text(library(document, "nvrtc"), "path", ""), file);
+    assert_string_equal(kb_json_text(library(document, "nvdisasm"), "path", ""), beside);
+    cJSON_Delete(document);
+    setenv("PATH", old_path, 1);
+    unsetenv("KBENCH_NVRTC");
+    free(real), free(lib), free(file), free(beside), free(on_path), free(dir), free(old_path), free(path);
 }
 
 static void test_newest_library_first(void **state)
 {
     (void)state;
-    cJSON *document = doctor();
-    const char *real = kb_json_text(library(document, "cupti"), "path", NULL);
-    char *target = real ? realpath(real, NULL) : NULL;
-    cJSON_Delete(document);
+    char *target = real_library("cupti");
     if (!target)
         skip();
     char *lib = kb_path_join(folder, "cupti/lib64"), *home = kb_path_join(folder, "cupti");
@@ -112,7 +148,7 @@ static void test_newest_library_first(void **state)
     assert_int_equal(kb_make_dirs(lib, NULL), 0);
     assert_int_equal(symlink(target, older), 0);
     setenv("CUDA_HOME", home, 1);
-    document = doctor();
+    cJSON *document = doctor();
     assert_string_equal(kb_json_text(library(document, "cupti"), "path", ""), older);
     assert_true(kb_starts(kb_json_text(library(document, "cupti"), "version", ""), "API "));
     cJSON_Delete(document);
@@ -156,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_is_said),
         cmocka_unit_test(test_order_of_tools),
+        cmocka_unit_test(test_tools_beside_nvrtc_before_path),
         cmocka_unit_test(test_newest_library_first),
         cmocka_unit_test(test_library_that_does_not_load),
     };
