@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,11 +23,12 @@ static int leak(const char *library)
     if (!strcmp(library, "stand-in"))
         fake_use_all();
     const char *name = !strcmp(library, "stand-in") ? "cuda" : library;
-    bool there = !strcmp(library, "nothing") || kb_toolkit_open(name, NULL, 0, NULL);
+    if (strcmp(library, "nothing") && !kb_toolkit_open(name, NULL, 0, NULL))
+        _exit(77); // nothing looked for
     lost = malloc(12345);
     memset(lost, 1, 12345);
     lost = NULL;
-    return there ? 0 : 77;
+    return 0;
 }
 
 static void expect(const char *library, int status, const char *said)
