@@ -35,6 +35,7 @@ void kb_verdict_nvrtc(struct kb_build *b, const struct kb_nvrtc_result *r);
 // Messages of a log into out (replacing those there); names of the request stay, the temporary folder goes.
 // expanded: nvcc has replaced __global__ and the like by longer words in the lines that it shows.
 void kb_verdict_messages(struct kb_build *b, const char *log, bool expanded);
+void kb_verdict_add(struct kb_compiled *out, const char *file, int line, const char *text); // one more error
 void kb_verdict_failed(struct kb_build *b, const char *otherwise);
 
 // kernels.c: the kernels of out->cubin, with what the log says of them. lowered: one a requested kernel, or NULL.

@@ -123,7 +123,63 @@ static void prefer(struct kb_build *b, struct kb_compiled *later)
     *b->out = *later;
 }
 
-// Sources written for nvcc: NVRTC with the host's part taken out, then nvcc itself if it is there.
+// nvcc, which has no stand-ins, stopped where a header of the host's is missing, or for want of a host compiler: it has
+// not looked at the kernels.
+static bool stopped_early(const struct kb_compiled *c)
+{
+    bool placed = false;
+    for (int i = 0; i < c->message_count; i++) {
+        const struct kb_compile_message *m = &c->messages[i];
+        if (strstr(m->text, "No such file or directory") || strstr(m->text, "open source file"))
+            return true;
+        placed = placed || (!strcmp(m->severity, "error") && m->line > 0);
+    }
+    return !placed;
+}
+
+// What NVRTC got as far as says more than where nvcc stopped, unless it is about a namespace of the header that a
+// stand-in stood in for, or stopped at a header itself.
+static bool says_more(const struct kb_compiled *nvrtc)
+{
+    for (int i = 0; i < nvrtc->message_count; i++) {
+        const struct kb_compile_message *m = &nvrtc->messages[i];
+        if (strcmp(m->severity, "error"))
+            continue;
+        return m->line > 0 && !strstr(m->text, "must be a class or namespace") && !strstr(m->text, "open source file");
+    }
+    return false;
+}
+
+// nvcc's errors behind those in b->out.
+static void add_errors(struct kb_build *b, const struct kb_compiled *nvcc)
+{
+    for (int i = 0; i < nvcc->message_count; i++) {
+        const struct kb_compile_message *m = &nvcc->messages[i];
+        char *text = kb_format("nvcc: %s", m->text);
+        if (!strcmp(m->severity, "error"))
+            kb_verdict_add(b->out, m->file, m->line, text);
+        free(text);
+    }
+    kb_verdict_failed(b, b->out->reason);
+}
+
+// nvcc behind NVRTC's failure, if it is there.
+static void try_nvcc(struct kb_build *b)
+{
+    struct kb_compiled later;
+    struct kb_error missing;
+    if (try_stage(b, compile_nvcc, &later, &missing)) {
+        kb_verdict_note(b->out, kb_format("nvcc might take this source: %s", kb_error_line(&missing)));
+        kb_compiled_free(&later);
+    } else if (later.ok || !stopped_early(&later) || !says_more(b->out)) {
+        prefer(b, &later);
+    } else {
+        add_errors(b, &later);
+        kb_compiled_free(&later);
+    }
+}
+
+// Sources written for nvcc: NVRTC with the host's part taken out, then nvcc itself.
 static int compile_host_code(struct kb_build *b, bool nvcc, struct kb_error *e)
 {
     struct kb_compiled later;
@@ -137,15 +193,8 @@ static int compile_host_code(struct kb_build *b, bool nvcc, struct kb_error *e)
         prefer(b, &later);
     else
         kb_compiled_free(&later);
-    if (b->out->ok || !nvcc)
-        return 0;
-    struct kb_error missing;
-    if (try_stage(b, compile_nvcc, &later, &missing)) {
-        kb_verdict_note(b->out, kb_format("nvcc might take this source: %s", kb_error_line(&missing)));
-        kb_compiled_free(&later);
-        return 0;
-    }
-    prefer(b, &later);
+    if (!b->out->ok && nvcc)
+        try_nvcc(b);
     return 0;
 }
 

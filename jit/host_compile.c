@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROUNDS = 3, LINES_MAX = 256 };
 
@@ -72,38 +71,79 @@ bool kb_host_better(const struct kb_compiled *plain, const struct kb_compiled *l
     return plain_stopped || after < before;
 }
 
-// The request's other files, with their host functions blanked, over those in the tree.
-static int blank_headers(const struct kb_build *b, struct kb_error *e)
+// The request's files without their host code, in their order.
+static struct kb_host_text *blank_all(const struct kb_compile_request *r)
 {
-    int status = 0;
-    for (int i = 0; !status && i < b->request->file_count; i++) {
-        const struct kb_compile_file *f = &b->request->files[i];
-        struct kb_host_text t;
-        if (!strcmp(f->name, b->request->main))
-            continue;
-        kb_host_blank(f->data, f->size, &t);
-        if (t.blanked) {
-            size_t size;
-            char *path = kb_path_join(b->tree.dir, f->name), *marked = kb_tree_marked(f->name, t.text, f->size, &size);
-            unlink(path);
-            status = kb_tree_write(&b->tree, f->name, marked, size, e);
-            free(marked);
-            free(path);
-        }
-        free(t.text);
-    }
+    struct kb_host_text *texts = kb_alloc(sizeof *texts * (size_t)r->file_count);
+    for (int i = 0; i < r->file_count; i++)
+        kb_host_blank(r->files[i].data, r->files[i].size, &texts[i]);
+    return texts;
+}
+
+static void free_texts(const struct kb_compile_request *r, struct kb_host_text *texts)
+{
+    for (int i = 0; i < r->file_count; i++)
+        free(texts[i].text);
+    free(texts);
+}
+
+static bool is_main(const struct kb_compile_request *r, int file)
+{
+    return !strcmp(r->files[file].name, r->main);
+}
+
+static int put_header(const struct kb_build *b, int file, const char *text, size_t text_size, struct kb_error *e)
+{
+    size_t size;
+    char *marked = kb_tree_marked(b->request->files[file].name, text, text_size, &size);
+    int status = kb_tree_replace(&b->tree, b->request->files[file].name, marked, size, e);
+    free(marked);
     return status;
 }
 
-static int error_lines(const struct kb_build *b, int lines[LINES_MAX])
+static int put_blanked_headers(const struct kb_build *b, const struct kb_host_text *texts, struct kb_error *e)
+{
+    int status = 0;
+    for (int i = 0; !status && i < b->request->file_count; i++)
+        if (texts[i].blanked && !is_main(b->request, i))
+            status = put_header(b, i, texts[i].text, strlen(texts[i].text), e);
+    return status;
+}
+
+// Whoever compiles this tree next gets what the user wrote.
+static int put_headers_back(const struct kb_build *b, const struct kb_host_text *texts, struct kb_error *e)
+{
+    int status = 0;
+    for (int i = 0; !status && i < b->request->file_count; i++)
+        if (texts[i].blanked && !is_main(b->request, i))
+            status = put_header(b, i, b->request->files[i].data, b->request->files[i].size, e);
+    return status;
+}
+
+static int error_lines(const struct kb_build *b, const char *file, int lines[LINES_MAX])
 {
     int count = 0;
     for (int i = 0; i < b->out->message_count && count < LINES_MAX; i++) {
         const struct kb_compile_message *m = &b->out->messages[i];
-        if (!strcmp(m->severity, "error") && !strcmp(m->file, b->request->main))
+        if (!strcmp(m->severity, "error") && !strcmp(m->file, file))
             lines[count++] = m->line;
     }
     return count;
+}
+
+// Takes out what the errors point at, in every file; returns how many items went, or -1.
+static int blank_more(const struct kb_build *b, struct kb_host_text *texts, struct kb_error *e)
+{
+    int lines[LINES_MAX], blanked = 0;
+    for (int i = 0; i < b->request->file_count; i++) {
+        int count = error_lines(b, b->request->files[i].name, lines);
+        int more = count ? kb_host_blank_lines(texts[i].text, lines, count) : 0;
+        texts[i].blanked += more;
+        blanked += more;
+        if (more && !is_main(b->request, i) && put_header(b, i, texts[i].text, strlen(texts[i].text), e))
+            return -1;
+    }
+    return blanked;
 }
 
 static void add_options(const struct kb_build *b, struct kb_words *options)
@@ -114,31 +154,42 @@ static void add_options(const struct kb_build *b, struct kb_words *options)
     kb_words_add(options, kb_format("-include=%s/" KB_HOST_STUBS "/kbench_prelude.h", b->tree.dir));
 }
 
-static int compile_rounds(struct kb_build *b, struct kb_host_text *main, struct kb_error *e)
+static int compile_main(struct kb_build *b, const struct kb_host_text *texts, const struct kb_words *options,
+                        struct kb_error *e)
+{
+    const struct kb_compile_request *r = b->request;
+    int status = 0;
+    for (int i = 0; !status && i < r->file_count; i++)
+        if (is_main(r, i)) {
+            size_t size;
+            char *source = kb_tree_marked(r->main, texts[i].text, strlen(texts[i].text), &size);
+            status = kb_build_nvrtc(b, source, options, e);
+            free(source);
+        }
+    return status;
+}
+
+static int compile_rounds(struct kb_build *b, struct kb_host_text *texts, struct kb_error *e)
 {
     struct kb_words options = {0};
-    int status = 0, lines[LINES_MAX];
     add_options(b, &options);
-    for (int round = 0; !status && round < ROUNDS && !b->out->ok; round++) {
-        if (round > 0) {
-            int more = kb_host_blank_lines(main->text, lines, error_lines(b, lines));
-            if (!more)
-                break;
-            main->blanked += more;
+    int status = compile_main(b, texts, &options, e);
+    for (int round = 1; !status && round < ROUNDS && !b->out->ok; round++) {
+        int more = blank_more(b, texts, e);
+        if (more <= 0) {
+            status = more;
+            break;
         }
-        size_t size;
-        char *source = kb_tree_marked(b->request->main, main->text, strlen(main->text), &size);
-        status = kb_build_nvrtc(b, source, &options, e);
-        free(source);
+        status = compile_main(b, texts, &options, e);
     }
     kb_words_free(&options);
     return status;
 }
 
-static char *describe(const struct kb_host_text *main, const struct kb_words *missing)
+static char *describe(int blanked, const struct kb_words *missing)
 {
     struct kb_text t = {0};
-    kb_text_addf(&t, "host code left out for NVRTC: %d functions or variables blanked", main->blanked);
+    kb_text_addf(&t, "host code left out for NVRTC: %d functions or variables blanked", blanked);
     for (int i = 0; i < missing->count && i < 12; i++)
         kb_text_addf(&t, "%s<%s>", i ? ", " : "; stand-ins for ", missing->list[i]);
     if (missing->count > 12)
@@ -148,15 +199,17 @@ static char *describe(const struct kb_host_text *main, const struct kb_words *mi
 
 int kb_host_compile(struct kb_build *b, struct kb_error *e)
 {
-    const struct kb_compile_file *f = kb_scan_file(b->request, b->request->main);
     struct kb_words missing = {0};
-    struct kb_host_text main;
+    struct kb_host_text *texts = blank_all(b->request);
+    int blanked = 0;
     kb_host_missing(b, &missing);
-    kb_host_blank(f->data, f->size, &main);
-    int status = blank_headers(b, e) || kb_host_stubs(b, &missing, e) || compile_rounds(b, &main, e) ? -1 : 0;
+    int status = put_blanked_headers(b, texts, e) || kb_host_stubs(b, &missing, e) || compile_rounds(b, texts, e);
+    status = status || put_headers_back(b, texts, e) ? -1 : 0;
+    for (int i = 0; i < b->request->file_count; i++)
+        blanked += texts[i].blanked;
     if (!status && b->out->ok)
-        kb_verdict_note(b->out, describe(&main, &missing));
-    free(main.text);
+        kb_verdict_note(b->out, describe(blanked, &missing));
+    free_texts(b->request, texts);
     kb_words_free(&missing);
     return status;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NVCC_TIMEOUT_MS = 600000, NVCC_LOG_MAX = 8 << 20, IMAGE_MAX = 256 << 20 };
 
@@ -105,12 +104,9 @@ static int ask_for_instances(const struct kb_build *b, struct kb_error *e)
     if (!lines.size)
         return 0;
     size_t size;
-    char *text = kb_tree_marked(f->name, f->data, f->size, &size), *path = kb_path_join(b->tree.dir, f->name);
-    char *whole = kb_format("%s%s\n", text, lines.data);
-    unlink(path);
-    int status = kb_tree_write(&b->tree, f->name, whole, strlen(whole), e);
+    char *text = kb_tree_marked(f->name, f->data, f->size, &size), *whole = kb_format("%s%s\n", text, lines.data);
+    int status = kb_tree_replace(&b->tree, f->name, whole, strlen(whole), e);
     free(whole);
-    free(path);
     free(text);
     kb_text_free(&lines);
     return status;

@@ -155,6 +155,18 @@ int kb_tree_write(const struct kb_tree *t, const char *name, const void *data, s
     return status;
 }
 
+int kb_tree_replace(const struct kb_tree *t, const char *name, const void *data, size_t size, struct kb_error *e)
+{
+    static const char next[] = ".kbench-next/file"; // in a folder that nobody watches
+    int status = kb_tree_write(t, next, data, size, e);
+    char *from = kb_path_join(t->dir, next), *to = kb_path_join(t->dir, name);
+    if (!status && rename(from, to))
+        status = kb_fail(e, name, NULL, "cannot write it for the compiler: %s", strerror(errno));
+    free(from);
+    free(to);
+    return status;
+}
+
 int kb_tree_open(struct kb_tree *t, const struct kb_compile_request *r, struct kb_error *e)
 {
     t->dir = NULL;

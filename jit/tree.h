@@ -16,6 +16,8 @@ int kb_tree_check_name(const char *name, struct kb_error *e);
 // A file's text as the compiler gets it: "#line 1 \"name\"\n", then data without byte order mark. Owned by the caller.
 char *kb_tree_marked(const char *name, const char *data, size_t size, size_t *marked_size);
 int kb_tree_write(const struct kb_tree *t, const char *name, const void *data, size_t size, struct kb_error *e);
+// Another text for a file that is there; what watches its folder does not take that for reading it.
+int kb_tree_replace(const struct kb_tree *t, const char *name, const void *data, size_t size, struct kb_error *e);
 // Every "DIR/" in text removed. Owned by the caller.
 char *kb_tree_hide(const struct kb_tree *t, const char *text);
 

@@ -123,7 +123,7 @@ void kb_verdict_messages(struct kb_build *b, const char *log, bool expanded)
     set_messages(b->out, &named);
 }
 
-static void add_message(struct kb_compiled *out, const char *file, int line, const char *text)
+void kb_verdict_add(struct kb_compiled *out, const char *file, int line, const char *text)
 {
     struct kb_log log = {.messages = out->messages, .count = out->message_count, .capacity = out->message_count};
     kb_log_add(&log, file, line, 0, "error", text);
@@ -150,7 +150,7 @@ void kb_verdict_failed(struct kb_build *b, const char *otherwise)
     const struct kb_compile_message *m = first_error(out, &count);
     out->ok = false;
     if (!m) {
-        add_message(out, "", 0, otherwise);
+        kb_verdict_add(out, "", 0, otherwise);
         m = first_error(out, &count);
     }
     char more[32] = "", place[256] = "";
@@ -174,7 +174,7 @@ static bool explain_shared(struct kb_build *b)
         kb_format("kernel %s declares %ld bytes of static shared memory > %d, the most that can be declared; use "
                   "extern __shared__ and give the size with shared=",
                   name, bytes, STATIC_SHARED_MAX);
-    add_message(b->out, k ? k->file : "", k ? k->line : 0, text);
+    kb_verdict_add(b->out, k ? k->file : "", k ? k->line : 0, text);
     free(text);
     free(name);
     return true;

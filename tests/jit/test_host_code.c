@@ -1,14 +1,18 @@
 // Sources with host code: what is blanked, what stays, and that NVRTC or nvcc then takes them.
 #include "jit/support_compile.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "jit/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -257,6 +261,106 @@ static void test_nvcc_instances(void **state)
     trial_free(&t);
 }
 
+// A header of one's own as CUDA projects have them.
+static const char host_header[] = "#include <stdio.h>\n#include <cublas_v2.h>\nstatic cublasHandle_t handle;\n"
+                                  "inline void check(cudaError_t e)\n{\n    if (e) printf(\"%d\", (int)e);\n}\n";
+
+static void test_host_variables_of_headers_go_too(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    if (!kb_toolkit_include(kb_toolkit_get()))
+        skip();
+    struct trial t = {0};
+    trial_file(&t, "h.cu",
+               "#include \"check.h\"\n__global__ void k(float *p) { p[0] = 1; }\n"
+               "int main() { check(cudaDeviceSynchronize()); }\n");
+    trial_file(&t, "check.h", host_header);
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    if (!t.result.ok)
+        fail_msg("%s", t.result.reason);
+    assert_true(kb_starts(t.result.compiler, "nvrtc"));
+    trial_free(&t);
+}
+
+// A stand-in for nvcc; $main is the source that it is asked to compile.
+static void use_nvcc(const char *script)
+{
+    static const char path[] = "test-nvcc-stand-in";
+    char *text = kb_format("#!/bin/sh\nfor a in \"$@\"; do case $a in *.cu) main=$a ;; esac; done\n%s\n", script);
+    char *here = realpath(".", NULL), *file = kb_path_join(here, path);
+    assert_int_equal(kb_file_replace(file, text, strlen(text), NULL), 0);
+    assert_int_equal(chmod(file, 0755), 0);
+    setenv("KBENCH_NVCC", file, 1);
+    free(file), free(here), free(text);
+}
+
+static void end_nvcc(void)
+{
+    unlink(getenv("KBENCH_NVCC"));
+    unsetenv("KBENCH_NVCC");
+}
+
+static void test_nvcc_gets_headers_as_they_were_written(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    struct trial t = {0};
+    trial_file(&t, "sub/h.cu",
+               "#include \"check.h\"\nstruct s { std::string n; __device__ int g() { return 1; } };\n"
+               "__global__ void k(float *p) { p[0] = 1; }\nint main() { check(cudaDeviceSynchronize()); }\n");
+    trial_file(&t, "sub/check.h", host_header);
+    trial_file(&t, "sub/other.h", "inline int never_included() { return 1; }\n");
+    t.request.compiler = "auto";
+    use_nvcc("if grep -q '^inline void check' ${main%/*}/check.h && grep -q '^static cublasHandle' ${main%/*}/check.h\n"
+             "then echo 'sub/h.cu(3): error: got what was written' >&2\n"
+             "else echo 'sub/h.cu(3): error: got something else' >&2; fi; exit 1");
+    trial_run(&t);
+    end_nvcc();
+    assert_int_equal(t.status, 0);
+    assert_false(t.result.ok);
+    assert_true(trial_has_error(&t, "sub/h.cu", 3, "got what was written"));
+    if (t.result.includes_known) // writing a file for the compiler is not reading it
+        for (int i = 0; i < t.result.include_count; i++)
+            assert_string_not_equal(t.result.includes[i], "sub/other.h");
+    trial_free(&t);
+}
+
+static void with_missing_header(struct trial *t, const char *kernel)
+{
+    static char source[400];
+    snprintf(source, sizeof source, "#include <torch/extension.h>\n%s\n", kernel);
+    trial_file(t, "h.cu", source);
+    t->request.compiler = "auto";
+    use_nvcc("echo 'h.cu:1:10: fatal error: torch/extension.h: No such file or directory' >&2; exit 1");
+    trial_run(t);
+    end_nvcc();
+    assert_int_equal(t->status, 0);
+    assert_false(t->result.ok);
+    assert_true(trial_has_error(t, "h.cu", 1, "torch/extension.h"));
+}
+
+static void test_nvcc_does_not_hide_the_kernels_own_error(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    if (!kb_toolkit_include(kb_toolkit_get()))
+        skip();
+    struct trial t = {0};
+    with_missing_header(&t, "template <int N> __device__ void f() { static_assert(N % 32 == 0, \"N is odd\"); }\n"
+                            "__global__ void k(float *p) { f<100>(); }");
+    assert_non_null(strstr(t.result.reason, "N is odd"));
+    assert_non_null(strstr(t.result.reason, "more)")); // nvcc's
+    trial_free(&t);
+    with_missing_header(&t, "__global__ void k(float *p) { p[0] = nope; }");
+    assert_non_null(strstr(t.result.reason, "h.cu:2: identifier \"nope\" is undefined"));
+    trial_free(&t);
+    with_missing_header(&t, "__global__ void k(at::Half *p) { p[0] = p[1]; }"); // the header is what is missing
+    assert_non_null(strstr(t.result.reason, "torch/extension.h"));
+    trial_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +371,9 @@ int main(void)
         cmocka_unit_test(test_errors_keep_their_place),
         cmocka_unit_test(test_device_code_is_never_left_out),
         cmocka_unit_test(test_plain_errors_are_not_tried_again),
+        cmocka_unit_test(test_host_variables_of_headers_go_too),
+        cmocka_unit_test(test_nvcc_gets_headers_as_they_were_written),
+        cmocka_unit_test(test_nvcc_does_not_hide_the_kernels_own_error),
         cmocka_unit_test(test_nvcc),
         cmocka_unit_test(test_nvcc_instances),
     };
