@@ -134,6 +134,7 @@ struct kb_device { // backends embed it as their first member
     struct kb_device_fault fault;
     bool wants_ptx;
     bool clock_counts; // set by the caller, CPU device: %clock is the count of the warp's instructions, for traces
+    uint64_t clock_seed; // set by the caller, CPU device: of the clocks that kernels see; 0: of the request
     uint64_t executed; // instructions of warps in all launches so far, where the device counts them; else 0
 };
 

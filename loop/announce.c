@@ -1,6 +1,7 @@
 // The `session` event (first of the stream), and the `bench` event with the same fields when bench.json changed.
 #include "loop/parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,21 +30,44 @@ static cJSON *names_of(const struct kb_names *names)
     return object;
 }
 
+// The values that the CPU device replaces, where it does: "4096 x 4096 (64 rows were)".
+static char *not_run(const struct kb_session *s, int index)
+{
+    const struct kb_names *small = &s->bench->cases[index].cpu_over;
+    struct kb_names full = {0};
+    struct kb_text ran = {0};
+    kb_case_names(s->bench, index, false, NULL, &full, NULL);
+    for (int i = 0; kb_on_cpu(s) && i < small->count; i++) {
+        const int64_t *own = kb_names_get(&full, small->items[i].name);
+        if (!own || *own != small->items[i].value)
+            kb_text_addf(&ran, "%s%" PRId64 " %s", ran.size ? ", " : "", small->items[i].value, small->items[i].name);
+    }
+    kb_names_free(&full);
+    if (!ran.size)
+        return NULL;
+    char *label = kb_case_label(s->bench, index, false), *text = kb_format("%s (%s were)", label, ran.data);
+    kb_text_free(&ran);
+    free(label);
+    return text;
+}
+
 static cJSON *cases_of(const struct kb_session *s)
 {
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < s->bench->case_count; i++) {
         cJSON *item = cJSON_CreateObject();
-        char *label = kb_case_label(s->bench, i, kb_on_cpu(s));
+        char *label = kb_case_label(s->bench, i, kb_on_cpu(s)), *left = not_run(s, i);
         struct kb_names names = {0};
         kb_json_set_number(item, "index", i);
         kb_json_set_text(item, "name", s->bench->cases[i].name);
         kb_json_set_text(item, "label", label);
         kb_json_set_bool(item, "timed", s->bench->cases[i].timed);
+        kb_json_set_text(item, "not_run", left);
         if (kb_case_names(s->bench, i, kb_on_cpu(s), NULL, &names, NULL) == 0)
             kb_json_set(item, "params", names_of(&names));
         kb_names_free(&names);
         free(label);
+        free(left);
         cJSON_AddItemToArray(list, item);
     }
     return list;

@@ -36,6 +36,7 @@ void kb_build_unref(struct kb_build *b)
     cJSON_Delete(b->errors);
     cJSON_Delete(b->results);
     free(b->failed_rung_reason);
+    cJSON_Delete(b->not_tried);
     free(b->samples);
     free(b->git);
     free(b->name);
@@ -126,6 +127,8 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
     kb_json_set_text(event, "status", kb_status_name(status));
     kb_json_set_number(event, "ms", ms);
     kb_json_set_text(event, "reason", reason && *reason ? reason : NULL);
+    if (rung == KB_RUNG_VERIFY && b->not_tried && status != KB_STATUS_RUNNING)
+        kb_json_set(event, "not_tried", cJSON_Duplicate(b->not_tried, true));
     if (status == KB_STATUS_FAIL) {
         free(b->failed_rung_reason);
         b->failed_rung_reason = kb_strdup(reason ? reason : "failed");

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "loop/model.h"
+#include "loop/proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,6 +158,7 @@ static cJSON *outputs_of(const cJSON *event)
         cJSON *item = cJSON_CreateObject();
         kb_json_set_text(item, "arg", kb_json_text(output, "arg", "?"));
         copy_known(item, output, "tolerance", "not compared");
+        copy_known(item, output, "margin", "not compared");
         kb_json_set(item, "metrics", metrics_of(kb_json_get(output, "metrics"), "not compared"));
         cJSON_AddItemToArray(list, item);
     }
@@ -243,6 +244,11 @@ static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v
     if (!weak)
         kb_json_set_text(item, "weak_reason", why);
     kb_json_set_text(item, "reason", kb_json_text(event, "reason", NULL));
+    kb_json_set_text(item, "not_run", kb_case_not_run(m, index));
+    if (!kb_case_not_run(m, index))
+        kb_json_set_text(item, "not_run_reason", "it has its own size");
+    double margin = kb_margin_of(v, index, &why);
+    kb_json_measured(item, "margin", margin, why);
     const cJSON *metrics = event ? kb_model_worst_metrics(v, index, NULL) : NULL;
     kb_json_set(item, "metrics", metrics_of(metrics, "not compared with a reference"));
     kb_json_set(item, "outputs", outputs_of(event));
@@ -259,6 +265,17 @@ static cJSON *roofline_of(const cJSON *roofline)
     cJSON *item = cJSON_CreateObject();
     copy_all(item, roofline, keys, KB_COUNT(keys), "unknown");
     return item;
+}
+
+// What a version that passed is not proven by; of one that failed there is nothing to say.
+static void add_proof(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)
+{
+    cJSON *gaps = kb_gaps_of(m, v);
+    if (v->status == KB_STATUS_PASS)
+        kb_json_set_bool(item, "proven", !kb_gaps_fail(gaps));
+    else
+        set_unknown(item, "proven", "it did not pass");
+    kb_json_set(item, "gaps", gaps);
 }
 
 static void add_results(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)
@@ -438,6 +455,7 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     kb_json_set_text(item, "git", v->git);
     kb_json_set_text(item, "status", kb_status_name(v->status));
     kb_json_set(item, "rungs", rungs_of(v));
+    add_proof(m, item, v);
     add_results(m, item, v);
     return item;
 }

@@ -1,5 +1,6 @@
 // The rungs behind the verdict: who owes what, and how each ends. Only `races` may fail a version.
 #include "loop/parts.h"
+#include "loop/proof.h"
 
 #include "base/file.h"
 #include "bench/source.h"
@@ -15,10 +16,25 @@ bool kb_late_due(const struct kb_build *b, enum kb_rung rung)
     return b && !b->dead && b->finished && b->stage == KB_STAGE_DONE && b->rungs[rung] == KB_STATUS_NONE;
 }
 
+// What the verdict does not stand on, once all is known that decides.
+static void proof_event(struct kb_session *s, struct kb_build *b)
+{
+    const struct kb_model_version *v = kb_model_version(&s->model, b->variant, b->version);
+    if (!v || !kb_build_passed(b))
+        return;
+    cJSON *event = kb_build_event(b, "proof"), *gaps = kb_gaps_of(&s->model, v);
+    kb_json_set_bool(event, "proven", !kb_gaps_fail(gaps));
+    kb_json_set(event, "gaps", gaps);
+    kb_emit_build(s, b, event);
+}
+
 void kb_late_na(struct kb_session *s, struct kb_build *b, enum kb_rung rung, const char *reason)
 {
-    if (b->rungs[rung] <= KB_STATUS_RUNNING)
-        kb_build_rung(s, b, rung, KB_STATUS_NA, NAN, reason);
+    if (b->rungs[rung] > KB_STATUS_RUNNING)
+        return;
+    kb_build_rung(s, b, rung, KB_STATUS_NA, NAN, reason);
+    if (rung == KB_RUNG_RACES)
+        proof_event(s, b);
 }
 
 void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, enum kb_status status, const char *reason)
@@ -33,10 +49,12 @@ void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, en
     bool decides = rung < KB_RUNGS_DECIDING && status == KB_STATUS_FAIL;
     kb_build_rung(s, b, rung, status == KB_STATUS_PASS || decides ? status : KB_STATUS_NA,
                   (double)(kb_now_us() - b->late_us[rung]) / 1000.0, reason);
-    if (decides)
+    if (decides) {
         kb_build_disproved(s, b);
-    else if (rung == KB_RUNG_RACES)
+    } else if (rung == KB_RUNG_RACES) {
         kb_records_errors(s); // warnings
+        proof_event(s, b);
+    }
     kb_records_update(s, b);
 }
 

@@ -46,8 +46,8 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal, &v->exported, &v->sections, &v->counters,
-                      &v->sass, &v->advice,   &v->trace,    &v->findings};
+    cJSON **late[] = {&v->goal,   &v->exported, &v->sections, &v->counters, &v->sass,
+                      &v->advice, &v->trace,    &v->findings, &v->not_tried};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
@@ -130,8 +130,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan,     &v->errors, &v->resources, &v->goal,  &v->sections,
-                           &v->counters, &v->sass,   &v->advice,    &v->trace, &v->findings};
+    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal,     &v->sections, &v->counters,
+                           &v->sass, &v->advice, &v->trace,     &v->findings, &v->not_tried};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -314,6 +314,8 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
     state->status = (enum kb_status)status;
     state->ms = kb_json_number(event, "ms", NAN);
     set_text(&state->reason, kb_json_text(event, "reason", NULL));
+    if (rung == KB_RUNG_VERIFY)
+        keep(&v->not_tried, kb_json_get(event, "not_tried"));
 }
 
 static void apply_case(struct kb_model *m, const cJSON *event, const char *type)

@@ -66,6 +66,7 @@ struct kb_build {
     enum kb_rung next;
     enum kb_status rungs[KB_RUNGS];
     char *failed_rung_reason;
+    cJSON *not_tried;      // of the last `verify`: inputs that could not be tried; NULL: none
     struct kb_blobs blobs; // kept while it may be compared with or run again
     cJSON *compiled;       // head of the `compiled` frame
     cJSON *errors;

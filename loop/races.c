@@ -2,6 +2,7 @@
 // own at the lowest priority. It touches no GPU, so it needs no token and may work beside the others; a save goes
 // first all the same, and `--once` has it wait for the timing of all variants.
 #include "loop/parts.h"
+#include "loop/proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +53,7 @@ static struct kb_build *next(const struct kb_session *s)
 void kb_races_begin(struct kb_session *s, struct kb_build *b)
 {
     const char *why = kb_no_device(s) ? kb_json_text(s->device, "reason", "there is no device")
-                      : kb_on_cpu(s) && s->check && !strcmp(s->check, "full")
-                          ? "run and verify watched for them already (--check full)"
+                      : kb_on_cpu(s) && s->check && !strcmp(s->check, "full") ? KB_WATCHED_ALREADY
                       : !b->blobs.ptx_size ? "there is no PTX for the CPU device to run"
                                            : NULL;
     if (why)

@@ -2,16 +2,31 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice.h"
+#include "loop/proof.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum column { VARIANT, VERSION, RUNGS, REGISTERS, OCCUPANCY, MAX_ABS, SCALED, COLD, WARM, ROOF, VERSUS, COLUMNS };
+enum column {
+    VARIANT,
+    VERSION,
+    RUNGS,
+    REGISTERS,
+    OCCUPANCY,
+    MAX_ABS,
+    SCALED,
+    MARGIN,
+    COLD,
+    WARM,
+    ROOF,
+    VERSUS,
+    COLUMNS
+};
 enum { FIRST_ERRORS = 3 };
 
-static const char *const titles[COLUMNS] = {"variant", "version", "rungs",   "registers", "occupancy", "max_abs",
-                                            "scaled",  "cold us", "warm us", "roof",      "versus"};
+static const char *const titles[COLUMNS] = {"variant", "version",  "rungs",   "registers", "occupancy", "max_abs",
+                                            "scaled",  "of bound", "cold us", "warm us",   "roof",      "versus"};
 
 struct row {
     char *cells[COLUMNS];
@@ -49,6 +64,8 @@ static char *number(double value, const char *format)
     struct kb_text out = {0};
     if (!strcmp(format, "g"))
         kb_text_addf(&out, "%.3g", value);
+    else if (!strcmp(format, "margin"))
+        kb_text_addf(&out, value > 0 && value < 0.005 ? "<0.01" : value < 100 ? "%.2f" : "%.3g", value);
     else if (!strcmp(format, "%"))
         kb_text_addf(&out, "%.0f%%", 100 * value);
     else if (!strcmp(format, "us"))
@@ -117,6 +134,7 @@ static void fill_row(const struct kb_model *m, int index, bool ascii, struct row
     row->cells[OCCUPANCY] = number(worst_of_kernels(v, "occupancy", true), "%");
     row->cells[MAX_ABS] = number(worst_metric(m, v, "max_abs"), "g");
     row->cells[SCALED] = number(worst_metric(m, v, "scaled"), "g");
+    row->cells[MARGIN] = number(kb_worst_margin(m, v), "margin");
     row->cells[COLD] = v->impossible ? kb_strdup("impossible") : number(v->cold_us, "us");
     row->cells[WARM] = number(v->warm_us, "us");
     row->cells[ROOF] = number(roof_share(m, v), "%");
@@ -333,13 +351,63 @@ static void add_remarks(const struct kb_model *m, struct kb_text *out)
     }
 }
 
-// One line for each reason that a rung does not apply, with the variants it holds for.
+static bool has_gap(const struct kb_model *m, int variant, const char *text)
+{
+    const struct kb_model_version *v = kb_model_current(m, variant);
+    cJSON *gaps = kb_gaps_of(m, v);
+    const cJSON *gap;
+    bool found = false;
+    cJSON_ArrayForEach(gap, gaps)
+    {
+        char *other = kb_gap_text(gap);
+        found = found || !strcmp(other, text);
+        free(other);
+    }
+    cJSON_Delete(gaps);
+    return found;
+}
+
+// A line for each gap, behind the variants that it holds for; none are named where it holds for all.
+static void add_gap(const struct kb_model *m, int first, const char *text, struct kb_text *out)
+{
+    struct kb_text names = {0};
+    int count = 0;
+    for (int i = 0; i < first; i++)
+        if (has_gap(m, i, text)) // said already
+            return;
+    for (int i = first; i < m->variant_count; i++)
+        if (has_gap(m, i, text))
+            kb_text_addf(&names, "%s%s", count++ ? ", " : "", m->variants[i].name);
+    if (count == m->variant_count)
+        kb_text_addf(out, "%s\n", text);
+    else
+        kb_text_addf(out, "%s: %s\n", names.data, text);
+    kb_text_free(&names);
+}
+
+static void add_gaps(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        cJSON *gaps = kb_gaps_of(m, kb_model_current(m, i));
+        const cJSON *gap;
+        cJSON_ArrayForEach(gap, gaps)
+        {
+            char *text = kb_gap_text(gap);
+            add_gap(m, i, text, out);
+            free(text);
+        }
+        cJSON_Delete(gaps);
+    }
+}
+
+// One line for each reason that a rung does not apply; those that prove something stand among the gaps.
 static void add_na_notes(const struct kb_model *m, struct kb_text *out)
 {
     for (int r = 0; r < KB_RUNGS; r++)
         for (int i = 0; i < m->variant_count; i++) {
             const struct kb_model_version *v = kb_model_current(m, i);
-            if (!v || v->rungs[r].status != KB_STATUS_NA)
+            bool gap = r == KB_RUNG_RUN || r == KB_RUNG_VERIFY || r == KB_RUNG_RACES;
+            if (!v || v->rungs[r].status != KB_STATUS_NA || (gap && v->status == KB_STATUS_PASS))
                 continue;
             const char *reason = v->rungs[r].reason ? v->rungs[r].reason : "no reason was given";
             bool said = false;
@@ -418,6 +486,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     add_failures(m, &raw);
     size_t before = raw.size;
     kb_text_add(&raw, "\n");
+    add_gaps(m, &raw);
     add_remarks(m, &raw);
     add_goals(m, &raw);
     add_limits(m, &raw);

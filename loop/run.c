@@ -324,6 +324,10 @@ static void rung_frame(struct kb_session *s, const cJSON *head)
         status = kb_status_parse(kb_json_text(head, "status", "?"));
     if (!b || s->run.cancelled || rung != rung_of(s->run.request) || status <= KB_STATUS_RUNNING)
         return;
+    if (rung == KB_RUNG_VERIFY) {
+        cJSON_Delete(b->not_tried);
+        b->not_tried = kb_json_get(head, "not_tried") ? cJSON_Duplicate(kb_json_get(head, "not_tried"), true) : NULL;
+    }
     kb_build_rung(s, b, (enum kb_rung)rung, (enum kb_status)status,
                   kb_json_number(head, "ms", (double)(kb_now_us() - b->rung_us) / 1000.0),
                   kb_json_text(head, "reason", NULL));

@@ -1,6 +1,7 @@
 #include "loop/session.h"
 #include "base/file.h"
 #include "loop/parts.h"
+#include "loop/proof.h"
 
 #include <errno.h>
 #include <math.h>
@@ -376,6 +377,17 @@ bool kb_session_ended(const struct kb_session *s)
     return s->ended;
 }
 
+// Of a command there is nothing to prove.
+static bool is_proven(const struct kb_session *s, const struct kb_build *b)
+{
+    if (!b)
+        return true;
+    cJSON *gaps = kb_gaps_of(&s->model, kb_model_version(&s->model, b->variant, b->version));
+    bool proven = !kb_gaps_fail(gaps);
+    cJSON_Delete(gaps);
+    return proven;
+}
+
 int kb_session_exit_code(const struct kb_session *s)
 {
     if (s->run.absent || s->compiler_absent)
@@ -385,6 +397,8 @@ int kb_session_exit_code(const struct kb_session *s)
     for (int i = 0; i < s->slot_count; i++) {
         const struct kb_slot *slot = &s->slots[i];
         if (slot->source && (slot->source->missing || (slot->current && kb_build_failed(slot->current))))
+            return 1;
+        if (s->options.require_proof && !is_proven(s, slot->current))
             return 1;
     }
     return 0;

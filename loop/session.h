@@ -23,6 +23,7 @@ struct kb_session_options {
     bool once; // every variant once, then end
     bool no_history;
     bool no_profile;       // stop behind the verdict: no rungs sections, counters and sass
+    bool require_proof;    // kb_session_exit_code: what is not proven fails
     const char *trace;     // once: only this variant, and then a trace of it
     const int *trace_case; // its case, read when it is asked for; NULL or -1: the headline
     const char *worker;    // path of kbench-worker; NULL: $KB_WORKER, else beside the program

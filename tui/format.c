@@ -130,6 +130,13 @@ struct kb_short kb_show_error(double x)
     return make("%se%d", text, exponent);
 }
 
+struct kb_short kb_show_margin(double share)
+{
+    return isnan(share)                 ? unknown()
+           : share > 0 && share < 0.005 ? make("<0.01")
+                                        : make(share < 100 ? "%.2f" : "%.3g", share);
+}
+
 struct kb_short kb_show_count(double n)
 {
     if (isnan(n))

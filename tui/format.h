@@ -16,6 +16,7 @@ struct kb_short kb_show_bytes(double bytes);    // "134 MB" (decimal, as rates a
 struct kb_short kb_show_percent(double share);  // 0.912: "91%"; under 10%: "4.2%"
 struct kb_short kb_show_change(double ratio);   // time ratio 0.927: "-7.3%"
 struct kb_short kb_show_error(double x);        // "2e-7", "0", "0.031", "inf"
+struct kb_short kb_show_margin(double share);   // of a bound: "0.21", "<0.01"
 struct kb_short kb_show_count(double n);        // "4,194,304"
 struct kb_short kb_show_age(int64_t ms);        // "12 s", "3 min", "2 h"
 struct kb_short kb_show_plain(double x);        // "%.6g"

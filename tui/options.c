@@ -32,6 +32,8 @@ static const char help[] =
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
     "  --no-profile                 stop at the verdict: no races, sections, counters, code\n"
+    "  --require-proof              what is \"not proven\" fails: a rung that decides could not be done, a case or\n"
+    "                               inputs could not be tried; then the exit code is 1\n"
     "  --export FILE.svg            the roofline as a picture, after all variants ran once, or of --replay's end\n"
     "  --case N|LABEL               of export: which failing case (the first); of trace: which case (the headline)\n"
     "  --color auto|always|never, --ascii, --theme NAME\n"
@@ -64,6 +66,7 @@ enum option_id {
     THEME,
     NO_HISTORY,
     NO_PROFILE,
+    REQUIRE_PROOF,
     EXPORT,
     CASE,
     WORKER,
@@ -75,15 +78,19 @@ static const struct option {
     enum option_id id;
     bool takes_value;
 } options[] = {
-    {"--once", ONCE, false},      {"--json", JSON, false},        {"--follow", FOLLOW, false},
-    {"--replay", REPLAY, true},   {"--snapshot", SNAPSHOT, true}, {"--device", DEVICE, true},
-    {"--variant", VARIANT, true}, {"--baseline", BASELINE, true}, {"--arch", ARCH, true},
-    {"--like", LIKE, true},       {"--check", CHECK, true},       {"--seed", SEED, true},
-    {"-I", INCLUDE, true},        {"-D", DEFINE, true},           {"--color", COLOR, true},
-    {"--ascii", ASCII, false},    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
-    {"--export", EXPORT, true},   {"--worker", WORKER, true},     {"--help", HELP, false},
-    {"-h", HELP, false},          {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
-    {"--case", CASE, true},
+    {"--once", ONCE, false},        {"--json", JSON, false},
+    {"--follow", FOLLOW, false},    {"--replay", REPLAY, true},
+    {"--snapshot", SNAPSHOT, true}, {"--device", DEVICE, true},
+    {"--variant", VARIANT, true},   {"--baseline", BASELINE, true},
+    {"--arch", ARCH, true},         {"--like", LIKE, true},
+    {"--check", CHECK, true},       {"--seed", SEED, true},
+    {"-I", INCLUDE, true},          {"-D", DEFINE, true},
+    {"--color", COLOR, true},       {"--ascii", ASCII, false},
+    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
+    {"--export", EXPORT, true},     {"--worker", WORKER, true},
+    {"--help", HELP, false},        {"-h", HELP, false},
+    {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
+    {"--case", CASE, true},         {"--require-proof", REQUIRE_PROOF, false},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -244,6 +251,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
         return 0;
     case NO_PROFILE:
         o->no_profile = true;
+        return 0;
+    case REQUIRE_PROOF:
+        o->require_proof = true;
         return 0;
     case EXPORT:
         o->export_path = value;

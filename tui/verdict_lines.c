@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/proof.h"
 #include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/verdict.h"
@@ -146,6 +147,13 @@ static void add_error(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_TEXT, "  PSNR %.0f dB", psnr);
 }
 
+static void add_margin(struct kb_line *l, const struct kb_subject *s)
+{
+    double margin = kb_worst_margin(s->model, s->version);
+    if (!isnan(margin))
+        kb_spanf(l, margin > 0.9 ? KB_STYLE_WARN : KB_STYLE_TEXT, "   %s of its bound", kb_show_margin(margin).s);
+}
+
 static const cJSON *main_kernel(const struct kb_model_version *v)
 {
     return v ? cJSON_GetArrayItem(kb_json_get(v->resources, "kernels"), 0) : NULL;
@@ -213,6 +221,8 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
         kb_spanf(l, KB_STYLE_TEXT, "   nothing to compare with: %s", why ? why : "not verified");
         add_counts(l, s);
     } else if (o == KB_OUTCOME_RIGHT) {
+        add_margin(l, s);
+        kb_note_gaps(l, s);
         add_counts(l, s);
     } else if (o == KB_OUTCOME_TIMED) {
         const cJSON *cold = kb_json_get(timing, "cold");
@@ -223,8 +233,12 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
     } else {
         add_comparison(l, s, o, us);
     }
+    if (o != KB_OUTCOME_RIGHT)
+        kb_note_gaps(l, s);
     kb_note_doubts(l, s); // before what a narrow screen cuts
     add_rate(l, timing);
+    if (o != KB_OUTCOME_RIGHT)
+        add_margin(l, s);
     add_error(l, s);
     add_resources(l, s);
     if (!isnan(us) && s->version->cases[s->case_index].versus)

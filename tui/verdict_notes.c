@@ -1,6 +1,7 @@
 #include "tui/verdict_notes.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/proof.h"
 #include "tui/format.h"
 
 #include <math.h>
@@ -138,6 +139,35 @@ const char *kb_differing_note(const struct kb_model *m, const struct kb_model_ve
             found = "two runs on the same inputs differ bitwise";
     }
     return found;
+}
+
+// The first of a kind, and how many more; of rungs all the names.
+static void note_kind(struct kb_line *l, const cJSON *gaps, const char *kind, const char *word)
+{
+    const cJSON *gap;
+    bool names = !strcmp(kind, "not proven");
+    int count = 0, shown = 0;
+    cJSON_ArrayForEach(gap, gaps)
+    {
+        const char *what = kb_json_text(gap, "what", "?");
+        if (strcmp(kb_json_text(gap, "kind", ""), kind))
+            continue;
+        count++;
+        if (!shown || names)
+            kb_spanf(l, KB_STYLE_WARN, "%s%s%s", shown ? ", " : "   ", shown ? "" : word, what);
+        shown += !shown || names;
+    }
+    if (count > shown)
+        kb_spanf(l, KB_STYLE_WARN, ", %d more", count - shown);
+}
+
+void kb_note_gaps(struct kb_line *l, const struct kb_subject *s)
+{
+    cJSON *gaps = kb_gaps_of(s->model, s->version);
+    note_kind(l, gaps, "not proven", "not proven: ");
+    note_kind(l, gaps, "not run", "NOT RUN: ");
+    note_kind(l, gaps, "not tried", "not tried: ");
+    cJSON_Delete(gaps);
 }
 
 static void add_clock(struct kb_line *l, const cJSON *timing)

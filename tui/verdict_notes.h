@@ -8,6 +8,8 @@
 void kb_note_cases(struct kb_line *, const struct kb_subject *);
 // "LDG.128 +12, FFMA -64": the largest changes against this version, where both have machine code.
 void kb_note_classes(struct kb_line *, const struct kb_subject *, const struct kb_model_version *baseline);
+// "NOT RUN: 4096 x 4096 (64 rows were)   not proven: races": what a verdict that is good does not stand on.
+void kb_note_gaps(struct kb_line *, const struct kb_subject *);
 // Throttled clocks, other processes, drift, runs that differ, a bench that lets anything pass.
 void kb_note_doubts(struct kb_line *, const struct kb_subject *);
 // "2 runs differ bitwise (64 elements)": why a version is not reproducible; NULL if nothing says so. Valid as long as

@@ -2,6 +2,7 @@
 // element and where the wrong ones lie.
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/proof.h"
 #include "tui/facts.h"
 #include "tui/format.h"
 #include "tui/keys.h"
@@ -108,6 +109,25 @@ static void add_findings(const struct kb_app *a, const struct kb_model_version *
         kb_lines_add(out);
 }
 
+// What the verdict does not stand on, with the reasons.
+static void add_gaps(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    cJSON *gaps = kb_gaps_of(a->model, v);
+    const cJSON *gap;
+    cJSON_ArrayForEach(gap, gaps)
+    {
+        struct kb_line line = {.ascii = out->ascii};
+        char *text = kb_gap_text(gap);
+        size_t head = strcspn(text, ":") + 1;
+        kb_spanf(&line, KB_STYLE_WARN, "%.*s", (int)head, text);
+        kb_span(&line, KB_STYLE_TEXT, text + head);
+        kb_lines_wrap(out, &line, width, 4, 0);
+        kb_line_free(&line);
+        free(text);
+    }
+    cJSON_Delete(gaps);
+}
+
 // A state of its own beside right and wrong, and a bench that proves little.
 static void add_doubts(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
@@ -133,10 +153,10 @@ static const struct {
     int width;
     bool count; // a whole number
 } metrics_shown[] = {
-    {"max_abs", "max_abs", 10, false},    {"mismatches", "wrong", 11, true}, {"max_rel", "max_rel", 10, false},
-    {"max_ulp", "ULP", 12, true},         {"rmse", "RMSE", 10, false},       {"cosine", "cosine", 11, false},
-    {"psnr_db", "PSNR dB", 9, false},     {"mse", "MSE", 10, false},         {"scaled", "scaled", 10, false},
-    {"differing", "differing", 11, true},
+    {"max_abs", "max_abs", 10, false}, {"mismatches", "wrong", 11, true},    {"margin", "of bound", 10, false},
+    {"max_rel", "max_rel", 10, false}, {"max_ulp", "ULP", 12, true},         {"rmse", "RMSE", 10, false},
+    {"cosine", "cosine", 11, false},   {"psnr_db", "PSNR dB", 9, false},     {"mse", "MSE", 10, false},
+    {"scaled", "scaled", 10, false},   {"differing", "differing", 11, true},
 };
 
 static int label_width(const struct kb_app *a, int width)
@@ -160,13 +180,14 @@ static void add_metrics_head(struct kb_lines *out, int label, int width)
         kb_span_right(l, x += metrics_shown[i].width, KB_STYLE_DIM, metrics_shown[i].head);
 }
 
-static void add_metric(struct kb_line *l, int x, size_t which, const cJSON *metrics, bool fail)
+static void add_metric(struct kb_line *l, int x, size_t which, const cJSON *metrics, double margin, bool fail)
 {
-    double value = kb_json_number(metrics, metrics_shown[which].key, NAN);
+    bool is_margin = !strcmp(metrics_shown[which].key, "margin"); // of the outputs, not of their metrics
+    double value = is_margin ? margin : kb_json_number(metrics, metrics_shown[which].key, NAN);
     bool bad = fail && !strcmp(metrics_shown[which].key, "mismatches") && value > 0;
     // A count that has no room is shown as a power of ten.
     bool whole = metrics_shown[which].count && (int)strlen(kb_show_count(value).s) < metrics_shown[which].width;
-    struct kb_short text = whole ? kb_show_count(value) : kb_show_error(value);
+    struct kb_short text = whole ? kb_show_count(value) : is_margin ? kb_show_margin(value) : kb_show_error(value);
     if (!strcmp(metrics_shown[which].key, "cosine") && !isnan(value))
         snprintf(text.s, sizeof text.s, "%.7f", value);
     if (!strcmp(metrics_shown[which].key, "psnr_db") && !isnan(value) && !isinf(value))
@@ -180,13 +201,14 @@ static void add_case(const struct kb_app *a, const struct kb_model_version *v, i
     struct kb_line *l = kb_lines_add(out);
     const struct kb_model_case *c = &v->cases[i];
     const cJSON *event = c->verify ? c->verify : c->run, *metrics = kb_model_worst_metrics(v, i, NULL);
+    double margin = kb_margin_of(v, i, NULL);
     bool fail = !strcmp(kb_json_text(event, "status", ""), "fail"), here = i == kb_app_case(a);
     kb_app_case_marks(a, i, here, l);
     kb_span_cut(l, label, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, kb_app_case_label(a, i));
     int x = label + 4;
     kb_span_pad(l, x);
     for (size_t k = 0; k < KB_COUNT(metrics_shown) && x + metrics_shown[k].width <= width && event; k++)
-        add_metric(l, x += metrics_shown[k].width, k, metrics, fail);
+        add_metric(l, x += metrics_shown[k].width, k, metrics, margin, fail);
 }
 
 static enum kb_style heat(int level)
@@ -236,6 +258,9 @@ static void add_tolerance(const cJSON *output, int width, struct kb_lines *out)
     kb_span(&line, KB_STYLE_NUMBER, kb_show_error(kb_json_number(metrics, metric, NAN)).s);
     kb_spanf(&line, KB_STYLE_DIM, ", bound %s (%s)", kb_show_error(kb_json_number(t, "bound", NAN)).s,
              kb_json_text(t, "why", "declared"));
+    double margin = kb_json_number(output, "margin", NAN);
+    if (!isnan(margin))
+        kb_spanf(&line, KB_STYLE_NUMBER, ", %s of its bound", kb_show_margin(margin).s);
     kb_lines_wrap(out, &line, width, 4, 0);
     kb_line_free(&line);
 }
@@ -318,6 +343,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     add_compiler(a, v, width, out);
     add_failed_rung(v, width, out);
     add_findings(a, v, width, out);
+    add_gaps(a, v, width, out);
     add_doubts(a, v, width, out);
     if (!any_case(a, v)) {
         if (!out->count)

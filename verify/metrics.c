@@ -1,9 +1,11 @@
 #include "verify/metrics.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static double cosine_of(const struct kbe_part *p, const char **why)
 {
@@ -109,6 +111,37 @@ void kb_judge(const struct kb_bound *b, const struct kbe_part *p, const struct k
         snprintf(j->reason, sizeof j->reason, "the reference is constant (%g), which proves nothing", p->ref_min);
     else if (j->pass && p->nonfinite_both)
         snprintf(j->reason, sizeof j->reason, "%llu elements are NaN or infinite in both", p->nonfinite_both);
+}
+
+static double share(double value, double bound)
+{
+    return isnan(value) || !isfinite(bound) ? 0 : value == 0 ? 0 : value / bound;
+}
+
+static double largest(const double *shares, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, shares[i]);
+    return most;
+}
+
+double kb_margin(const struct kb_bound *b, const struct kb_metrics *m, const struct kbe_part *p, const char **why)
+{
+    double rms = m->rms_ref > 0 ? m->rms_ref : 1;
+    *why = b->rule.exact                     ? "bit for bit"
+           : !strcmp(b->metric, "nonfinite") ? "only NaN and infinity count"
+                                             : m->no_errors;
+    if (*why)
+        return NAN;
+    double elements[] = {share(m->scaled, b->rule.scaled), share(m->max_abs, b->rule.max_abs),
+                         share(m->max_rel, b->rule.max_rel), share(m->max_ulp, b->rule.max_ulp)};
+    double whole[] = {share(fmax(0, m->rmse - b->rule.allowance) / rms, b->scaled_rmse), share(m->rmse, b->rmse),
+                      isfinite(b->psnr_db) && m->psnr_db > 0 ? b->psnr_db / m->psnr_db : 0,
+                      isfinite(b->cosine) ? share(1 - m->cosine, 1 - b->cosine) : 0};
+    double most = largest(elements, KB_COUNT(elements));
+    most = p->mismatches ? fmax(most, 1) : fmin(most, 1); // what is below the allowance is no error
+    return fmax(most, largest(whole, KB_COUNT(whole)));
 }
 
 cJSON *kb_metrics_json(const struct kb_metrics *m, const struct kbe_part *p)

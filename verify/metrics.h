@@ -26,6 +26,10 @@ void kb_judge(const struct kb_bound *, const struct kbe_part *, const struct kb_
 // Only that there is no NaN or infinity where the reference is a number.
 void kb_judge_finite(const struct kbe_part *, uint64_t elements, struct kb_judgement *);
 
+// How much of its bound an output uses, from 0 to 1 where it passes: the largest share over all that it is judged by.
+// NAN where a bound is no distance (bit for bit, no comparison), with the reason.
+double kb_margin(const struct kb_bound *, const struct kb_metrics *, const struct kbe_part *, const char **why);
+
 // {metrics} of a `case` event without unwritten, guard_bytes_changed and first_bad; owned by the caller.
 cJSON *kb_metrics_json(const struct kb_metrics *, const struct kbe_part *);
 // The digits of map.cells: 0 no wrong element, f all, 1 to e between.

@@ -95,6 +95,10 @@ static cJSON *output_json(const struct kb_data *d, const struct kb_case_data *c,
     kb_json_set_number(out, "elements", (double)c->elements[o->arg]);
     kb_json_set(out, "tolerance",
                 o->compared && t->depth == KB_TRIAL_VERIFY ? tolerance_json(&o->bound) : cJSON_CreateNull());
+    const char *why = "not compared with a reference";
+    bool judged = o->compared && t->depth == KB_TRIAL_VERIFY && !t->device_failed;
+    double margin = judged ? kb_margin(&o->bound, &o->metrics, &o->part, &why) : NAN;
+    kb_json_measured(out, "margin", margin, why);
     kb_json_set(out, "metrics", metrics_json(d, c, t, o));
     kb_json_set(out, "map", o->has_bad ? map_json(c, o) : cJSON_CreateNull());
     return out;

@@ -134,6 +134,7 @@ static int open_data(struct run_worker *w, struct kb_error *e)
     struct kb_data_request r = {.seed = strtoull(kb_json_text(f->head, "seed", "0"), NULL, 0),
                                 .sets = (int)kb_json_int(f->head, "sets", 1),
                                 .builtin = &w->builtin};
+    w->device->clock_seed = r.seed; // a kernel cannot know what the clocks of this run will show
     struct kb_image reference = {0};
     size_t at = 0;
     const cJSON *ref = kb_json_get(f->head, "reference");

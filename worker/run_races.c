@@ -170,7 +170,7 @@ static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run
 static void conclude(struct run_worker *w, const struct kb_frame *f, const struct tally *t)
 {
     char *reason = NULL, *left = NULL;
-    const char *status = t->fault[0] && !t->refused ? "fail" : t->clean ? "pass" : "na";
+    const char *status = t->fault[0] ? (t->refused ? "na" : "fail") : t->clean ? "pass" : "na";
     if (t->left_out_label)
         left = kb_format("%s would execute some %.3g million instructions", t->left_out_label, t->left_out_cost / 1e6);
     else if (t->left_out)

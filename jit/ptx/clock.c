@@ -18,14 +18,12 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-void ptx_clock_open(struct ptx_clock *c, uint64_t seed)
+void ptx_clock_launch(struct ptx_clock *c, uint64_t seed, struct ptx_launch *l)
 {
-    c->key = mix(seed);
-    c->cycles = mix(c->key) >> 22; // the GPU was switched on up to 40 minutes ago
-}
-
-void ptx_clock_launch(struct ptx_clock *c, struct ptx_launch *l)
-{
+    if (!c->key || c->seed != seed) {
+        *c = (struct ptx_clock){.seed = seed, .key = mix(seed)};
+        c->cycles = mix(c->key) >> 22; // the GPU was switched on up to 40 minutes ago
+    }
     l->clock_base = c->cycles;
     l->clock_key = mix(c->key + ++c->launches);
     l->sm_key = c->key;

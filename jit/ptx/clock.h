@@ -8,10 +8,10 @@
 
 // The kernels' time of a device: cycles that its launches took so far, and the key of its random streams.
 struct ptx_clock {
-    uint64_t cycles, key, launches;
+    uint64_t seed, cycles, key, launches;
 };
-void ptx_clock_open(struct ptx_clock *, uint64_t seed);
-void ptx_clock_launch(struct ptx_clock *, struct ptx_launch *); // before a launch: sets its fields
+// Before a launch: sets its fields. Another seed than that of the launch before starts anew.
+void ptx_clock_launch(struct ptx_clock *, uint64_t seed, struct ptx_launch *);
 void ptx_clock_done(struct ptx_clock *, const struct ptx_launch *);
 
 // What the operations of a block take; called once a block, when it is laid out.

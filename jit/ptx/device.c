@@ -425,7 +425,7 @@ static void set_launch(struct ptx_launch *l, struct kb_kernel *k, const struct k
     l->sm_count = c->base.info.sm_count;
     l->warps_per_sm = (uint32_t)(c->base.info.max_threads_per_sm / PTX_LANES);
     l->clock_counts = c->base.clock_counts;
-    ptx_clock_launch(&c->clock, l);
+    ptx_clock_launch(&c->clock, c->base.clock_seed ? c->base.clock_seed : c->seed, l);
     l->local_bytes = (uint32_t)ptx_stack_bytes(l->module, l->func, &recursive);
     if (recursive)
         l->local_bytes = RECURSION_STACK;
@@ -565,7 +565,6 @@ int kb_device_open_cpu(const struct kb_device_request *r, struct kb_device **out
     c->base.wants_ptx = true;
     c->check = check;
     c->seed = r ? r->seed : 0;
-    ptx_clock_open(&c->clock, c->seed);
     const char *budget = getenv("KB_PTX_BUDGET"); // instructions of one warp
     c->budget = budget && strtoull(budget, NULL, 10) ? strtoull(budget, NULL, 10) : WARP_BUDGET;
     const struct kb_device_info *like = r && r->like_info ? r->like_info : &h200;

@@ -18,6 +18,8 @@ struct verdict {
     struct kbe_part part;
     struct kb_metrics m;
     struct kb_judgement j;
+    double margin;
+    const char *no_margin;
 };
 
 static struct verdict compare(const struct kb_tolerance *t, enum kb_dtype dtype, double terms, uint64_t n,
@@ -38,6 +40,7 @@ static struct verdict compare(const struct kb_tolerance *t, enum kb_dtype dtype,
     kb_loop_compare(out, ref, scale, n, &bound.rule, &v.part);
     kb_metrics_of(&v.part, n, &v.m);
     kb_judge(&bound, &v.part, &v.m, n, &v.j);
+    v.margin = kb_margin(&bound, &v.m, &v.part, &v.no_margin);
     return v;
 }
 
@@ -258,6 +261,7 @@ static void bounds_of_the_bench_decide(void **state)
         struct verdict v = compare(&t, KB_F32, 1, 4, 4, out, ref);
         if (v.j.pass != cases[i].pass)
             fail_msg("bound %zu (%g): pass %d, %s", i, cases[i].value, v.j.pass, v.j.reason);
+        assert_true(v.margin >= 0 && (v.margin <= 1) == cases[i].pass);
     }
 }
 
@@ -277,6 +281,25 @@ static void overflow_of_the_output_type(void **state)
     assert_false(compare(&automatic, KB_F16, 1, 3, 3, half, ref).j.pass);
     e4m3[0] = 0x7f;
     assert_int_equal(compare(&automatic, KB_E4M3, 1, 3, 3, e4m3, ref).part.nonfinite, 0);
+}
+
+static void margins(void **state)
+{
+    (void)state;
+    double ref[4] = {1, 2, -3, 4};
+    float out[4] = {1, 2, -3, 4};
+    struct verdict v = compare32(4, out, ref);
+    assert_true(v.margin == 0 && !v.no_margin);
+    out[3] = nextafterf(4, 5);
+    v = compare32(4, out, ref);
+    assert_true(v.j.pass && v.margin > 0.001 && v.margin < 0.2);
+    out[3] = 5;
+    v = compare32(4, out, ref);
+    assert_true(!v.j.pass && v.margin > 1);
+    const struct kb_tolerance bits = {KB_TOLERANCE_EXACT, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    v = compare(&bits, KB_F32, 1, 4, 4, out, ref);
+    assert_true(isnan(v.margin));
+    assert_string_equal(v.no_margin, "bit for bit");
 }
 
 static void map_digits(void **state)
@@ -316,6 +339,7 @@ int main(void)
         cmocka_unit_test(integers_are_equal_or_wrong),
         cmocka_unit_test(bounds_of_the_bench_decide),
         cmocka_unit_test(overflow_of_the_output_type),
+        cmocka_unit_test(margins),
         cmocka_unit_test(map_digits),
         cmocka_unit_test(groups_follow_rows),
     };

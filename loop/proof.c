@@ -1,0 +1,143 @@
+#include "loop/proof.h"
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(cJSON *gaps, const char *kind, const char *what, const char *reason, bool fails)
+{
+    cJSON *item = cJSON_CreateObject();
+    kb_json_set_text(item, "kind", kind);
+    kb_json_set_text(item, "what", what);
+    kb_json_set_text(item, "reason", reason);
+    kb_json_set_bool(item, "fails", fails);
+    cJSON_AddItemToArray(gaps, item);
+}
+
+// Those that say whether a version is right.
+static void add_rungs(cJSON *gaps, const struct kb_model_version *v)
+{
+    static const enum kb_rung proving[] = {KB_RUNG_RUN, KB_RUNG_VERIFY, KB_RUNG_RACES};
+    for (size_t i = 0; i < KB_COUNT(proving); i++) {
+        const struct kb_rung_state *r = &v->rungs[proving[i]];
+        bool watched =
+            v->rungs[KB_RUNG_RUN].status == KB_STATUS_PASS && !strcmp(r->reason ? r->reason : "", KB_WATCHED_ALREADY);
+        if (r->status == KB_STATUS_NA && !watched)
+            add(gaps, "not proven", kb_rungs[proving[i]].name, r->reason, true);
+    }
+}
+
+// `races` looks at as many cases as its budget allows, from the smallest on: "3 of 4 cases: why not more".
+static void add_races(cJSON *gaps, const struct kb_model_version *v)
+{
+    const struct kb_rung_state *r = &v->rungs[KB_RUNG_RACES];
+    int clean, all;
+    if (r->status != KB_STATUS_PASS || !r->reason || sscanf(r->reason, "%d of %d cases:", &clean, &all) != 2)
+        return;
+    char *what = kb_format("races in %d of %d cases", all - clean, all);
+    const char *colon = strchr(r->reason, ':');
+    add(gaps, "not run", what, colon[1] ? colon + 2 : NULL, false);
+    free(what);
+}
+
+static const char *label_of(const struct kb_model *m, int index)
+{
+    return kb_json_text(cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index), "label", "?");
+}
+
+const char *kb_case_not_run(const struct kb_model *m, int index)
+{
+    return kb_json_text(cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index), "not_run", NULL);
+}
+
+static void add_cases(cJSON *gaps, const struct kb_model *m, const struct kb_model_version *v)
+{
+    for (int i = 0; i < m->case_count; i++) {
+        const struct kb_model_case *c = &v->cases[i];
+        const cJSON *event = c->verify ? c->verify : c->run;
+        if (!strcmp(kb_json_text(event, "status", ""), "na"))
+            add(gaps, "not run", label_of(m, i), kb_json_text(event, "reason", NULL), true);
+    }
+    for (int i = 0; i < m->case_count; i++)
+        if (kb_case_not_run(m, i) && (v->cases[i].verify || v->cases[i].run))
+            add(gaps, "not run", kb_case_not_run(m, i), NULL, false);
+}
+
+static void add_inputs(cJSON *gaps, const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsString(item))
+            add(gaps, "not tried", item->valuestring, NULL, true);
+    }
+}
+
+cJSON *kb_gaps_of(const struct kb_model *m, const struct kb_model_version *v)
+{
+    cJSON *gaps = cJSON_CreateArray();
+    if (!v || v->status != KB_STATUS_PASS)
+        return gaps;
+    add_rungs(gaps, v);
+    add_cases(gaps, m, v);
+    add_races(gaps, v);
+    add_inputs(gaps, v->not_tried);
+    for (int i = 0; i < m->case_count; i++)
+        add_inputs(gaps, kb_json_get(v->cases[i].verify, "not_tried"));
+    return gaps;
+}
+
+bool kb_gaps_fail(const cJSON *gaps)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, gaps) if (kb_json_bool(item, "fails", false)) return true;
+    return false;
+}
+
+char *kb_gap_text(const cJSON *gap)
+{
+    const char *kind = kb_json_text(gap, "kind", "?"), *what = kb_json_text(gap, "what", "?"),
+               *reason = kb_json_text(gap, "reason", NULL);
+    return kb_format("%s: %s%s%s", !strcmp(kind, "not run") ? "NOT RUN" : kind, what, reason ? ": " : "",
+                     reason ? reason : "");
+}
+
+// Recordings of before have no margin; the deciding metric and its bound tell most of it.
+static double margin_of_output(const cJSON *output)
+{
+    const cJSON *tolerance = kb_json_get(output, "tolerance");
+    const char *metric = kb_json_text(tolerance, "metric", "");
+    if (kb_json_get(output, "margin"))
+        return kb_json_number(output, "margin", NAN);
+    bool distance = !strcmp(metric, "scaled") || !strncmp(metric, "max_", 4) || !strcmp(metric, "rmse");
+    double bound = kb_json_number(tolerance, "bound", NAN);
+    return distance && bound > 0 ? kb_json_number(kb_json_get(output, "metrics"), metric, NAN) / bound : NAN;
+}
+
+double kb_margin_of(const struct kb_model_version *v, int index, const char **reason)
+{
+    const cJSON *output;
+    double worst = NAN;
+    const char *why = "not compared with a reference";
+    cJSON_ArrayForEach(output, kb_json_get(v->cases[index].verify, "outputs"))
+    {
+        worst = fmax(worst, margin_of_output(output)); // of a number and a NAN the number
+        why = kb_json_text(output, "margin_reason", why);
+    }
+    if (reason)
+        *reason = isnan(worst) ? why : NULL;
+    return worst;
+}
+
+double kb_worst_margin(const struct kb_model *m, const struct kb_model_version *v)
+{
+    double worst = NAN;
+    for (int i = 0; v && i < m->case_count; i++)
+        worst = fmax(worst, kb_margin_of(v, i, NULL));
+    return worst;
+}

@@ -1,0 +1,25 @@
+// What a verdict does not stand on: cases that ran in a smaller size or not at all, rungs that could not be done,
+// inputs that could not be tried. And how near to its bound what passed is.
+#ifndef KB_LOOP_PROOF_H
+#define KB_LOOP_PROOF_H
+#include "loop/model.h"
+
+// Of a version that passed: [{kind, what, reason, fails}], weightiest first; owned by the caller, never NULL. kind is
+// "not proven" (what: a rung), "not run" (a case) or "not tried" (inputs); reason may be null; fails: with
+// --require-proof the exit code is 1.
+cJSON *kb_gaps_of(const struct kb_model *, const struct kb_model_version *);
+bool kb_gaps_fail(const cJSON *gaps);
+char *kb_gap_text(const cJSON *gap); // "NOT RUN: 4096 x 4096 (64 rows were)"; owned by the caller
+// On the CPU device: what of the bench's own sizes is not run ("4096 x 4096 (64 rows were)"), or NULL.
+const char *kb_case_not_run(const struct kb_model *, int case_index);
+
+// How much of its bound the worst output of a case uses, 0 to 1 where it passes; NAN where nothing was compared or the
+// bound is no distance, with the reason (reason may be NULL).
+double kb_margin_of(const struct kb_model_version *, int case_index, const char **reason);
+// Of all cases; NAN if none has one.
+double kb_worst_margin(const struct kb_model *, const struct kb_model_version *);
+
+// The reason of a rung `races` that does not apply because the rungs before it watched for races themselves.
+#define KB_WATCHED_ALREADY "run and verify watched for them already (--check full)"
+
+#endif
