@@ -27,6 +27,17 @@ extern "C" __global__ void kb_poison(void *to, kbe_u64 n, int size, kbe_u64 code
         kbe_store(to, size, i, code);
 }
 
+// All of it is in the parameters; few threads do it, for it comes between two runs that are timed.
+extern "C" __global__ void kb_disturb(struct kbe_disturb d)
+{
+    kbe_u64 me = first_index();
+    if (me < d.poke_count)
+        kbe_store((void *)d.pokes[me].to, d.pokes[me].size, d.pokes[me].index, d.pokes[me].code);
+    for (int k = 0; k < d.spoil_count; k++)
+        for (kbe_u64 block = me; block * d.spoils[k].stride < d.spoils[k].n; block += grid_stride())
+            kbe_spoil_block(&d.spoils[k], block, (void *)d.spoils[k].to);
+}
+
 extern "C" __global__ void kb_widen(const void *from, double *to, kbe_u64 n, int dtype)
 {
     int size = kbe_size(dtype);

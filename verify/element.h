@@ -497,6 +497,38 @@ KBE_FN kbe_u64 kbe_hash_word(const unsigned char *p, kbe_u64 bytes, kbe_u64 inde
     return word;
 }
 
+// ---- what comes before a timed launch (verify/disturb.h) ----
+
+// One element of an input gets another value, or its own again.
+struct kbe_poke {
+    kbe_u64 to, index, code;
+    int size, unused;
+};
+// In each `stride` elements of an output or of scratch, one gets a value of the result's size that is not the result.
+// They are few, so that nothing is in the caches that was not there, and at places that nobody can tell.
+struct kbe_spoil {
+    kbe_u64 to, n, stride, key;
+    double size; // of floating types; integers are 0 to 100
+    int dtype, unused;
+};
+enum { KBE_MOST_POKES = 32, KBE_MOST_SPOILS = 24 }; // of one launch: all are parameters, which no kernel can read later
+struct kbe_disturb {
+    struct kbe_poke pokes[KBE_MOST_POKES];
+    struct kbe_spoil spoils[KBE_MOST_SPOILS];
+    int poke_count, spoil_count;
+};
+KBE_FN void kbe_spoil_block(const struct kbe_spoil *s, kbe_u64 block, void *to)
+{
+    kbe_u64 first = block * s->stride, room = kbe_umin(s->stride, s->n - first);
+    kbe_u64 h = kbe_random(s->key, 2 * block), i = first + kbe_random(s->key, 2 * block + 1) % room;
+    double v = KBE_MUL(s->size, KBE_ADD(0.25, KBE_MUL(1.5, kbe_unit(h))));
+    if (!kbe_is_float_type(s->dtype))
+        v = (double)(h % 101);
+    else if (h & 1)
+        v = -v;
+    kbe_store(to, kbe_size(s->dtype), i, kbe_encode(s->dtype, v));
+}
+
 // ---- comparison ----
 
 struct kbe_rule { // an element is wrong where it exceeds one of these; infinity where there is no such bound

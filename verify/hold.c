@@ -74,3 +74,11 @@ int kb_hold_restore(struct kb_hold *h, struct kb_error *e)
     }
     return 0;
 }
+
+bool kb_hold_constant_written(const struct kb_hold *h)
+{
+    for (int i = 0; i < h->count; i++)
+        if (h->pieces[i].constant && h->pieces[i].written)
+            return true;
+    return false;
+}

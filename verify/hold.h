@@ -29,4 +29,6 @@ int kb_hold_look(struct kb_hold *, struct kb_error *);
 // Everything that was seen to be written as it was when loaded; enqueued.
 int kb_hold_restore(struct kb_hold *, struct kb_error *);
 
+bool kb_hold_constant_written(const struct kb_hold *); // which no right kernel does
+
 #endif

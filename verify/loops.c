@@ -13,6 +13,15 @@ void kb_loop_poison(void *to, uint64_t n, int size, uint64_t code)
         kbe_store(to, size, i, code);
 }
 
+void kb_loop_disturb(const struct kbe_disturb *d)
+{
+    for (int k = 0; k < d->poke_count; k++)
+        kbe_store((void *)d->pokes[k].to, d->pokes[k].size, d->pokes[k].index, d->pokes[k].code);
+    for (int k = 0; k < d->spoil_count; k++)
+        for (uint64_t block = 0; block * d->spoils[k].stride < d->spoils[k].n; block++)
+            kbe_spoil_block(&d->spoils[k], block, (void *)d->spoils[k].to);
+}
+
 void kb_loop_widen(const void *from, double *to, uint64_t n, int dtype)
 {
     int size = kbe_size(dtype);

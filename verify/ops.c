@@ -14,6 +14,7 @@ _Static_assert(sizeof(kbe_u64) == sizeof(uint64_t), "64 bits");
 static const char *const kernel_names[KB_OPS_COUNT] = {
     [KB_OP_FILL] = "kb_fill",
     [KB_OP_POISON] = "kb_poison",
+    [KB_OP_DISTURB] = "kb_disturb",
     [KB_OP_WIDEN] = "kb_widen",
     [KB_OP_GUARD_FILL] = "kb_guard_fill",
     [KB_OP_GUARD_CHECK] = "kb_guard_check",
@@ -101,6 +102,17 @@ int kb_op_poison(struct kb_ops *ops, const struct kb_buffer *to, uint64_t n, enu
     }
     const void *args[] = {&to->address, &n, &size, &code};
     return launch(ops, KB_OP_POISON, blocks_for(n), args, 4, e);
+}
+
+int kb_op_disturb(struct kb_ops *ops, const struct kbe_disturb *d, struct kb_error *e)
+{
+    uint64_t most = (uint64_t)d->poke_count;
+    for (int k = 0; k < d->spoil_count; k++)
+        most = kbe_umax(most, (d->spoils[k].n + d->spoils[k].stride - 1) / d->spoils[k].stride);
+    if (!ops->kernels)
+        kb_loop_disturb(d);
+    const void *args[] = {d};
+    return ops->kernels && most ? launch(ops, KB_OP_DISTURB, kbe_umin(blocks_for(most), 64), args, 1, e) : 0;
 }
 
 int kb_op_widen(struct kb_ops *ops, const struct kb_buffer *from, enum kb_dtype dtype, const struct kb_buffer *to,

@@ -72,6 +72,36 @@ static int fills(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer
     return 0;
 }
 
+// A few elements of b, which holds what host holds, and of host alike.
+static int disturbs(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer *b, void *host)
+{
+    struct kbe_disturb d = {.poke_count = 2, .spoil_count = 2};
+    bool same = false;
+    for (int k = 0; k < 2; k++) {
+        d.pokes[k] = (struct kbe_poke){.to = b->address,
+                                       .index = t->n - 1 - 5 * (uint64_t)k,
+                                       .code = 0x55 + (uint64_t)k,
+                                       .size = kbe_size((int)dtype)};
+        d.spoils[k] = (struct kbe_spoil){.to = b->address,
+                                         .n = t->n - 6, // not where the others are: they come in no order
+                                         .stride = 16 + 51 * (uint64_t)k,
+                                         .key = 0x777 + (uint64_t)k,
+                                         .size = 2.5,
+                                         .dtype = (int)dtype};
+        if (k)
+            d.spoils[k].n = 0;
+    }
+    if (kb_op_disturb(&t->ops, &d, &t->error))
+        return -1;
+    for (int k = 0; k < 2; k++)
+        d.pokes[k].to = d.spoils[k].to = (uint64_t)(uintptr_t)host;
+    kb_loop_disturb(&d);
+    if (same_bytes(t, b, host, &same))
+        return -1;
+    expect(t, same, "disturb", "");
+    return 0;
+}
+
 // The zones lie inside of the buffer here: the CPU device lets no kernel write beside one.
 static int guards(struct selftest *t, const struct kb_buffer *whole)
 {
@@ -223,8 +253,9 @@ static int one_type(struct selftest *t, enum kb_dtype dtype)
     p.host_ref = kb_alloc(t->n * 8);
     p.host_scale = kb_alloc(groups * 8);
     int failed = make(t, dtype, t->n, &p.out) || make(t, ref, t->n, &p.ref) || make(t, KB_F64, groups, &p.scale) ||
-                 fills(t, dtype, &p.out, p.host_out) || hashes(t, &p.out, p.host_out) || guards(t, &p.out) ||
-                 references(t, dtype, &p) || compares(t, dtype, &p);
+                 fills(t, dtype, &p.out, p.host_out) || hashes(t, &p.out, p.host_out) ||
+                 disturbs(t, dtype, &p.out, p.host_out) || guards(t, &p.out) || references(t, dtype, &p) ||
+                 compares(t, dtype, &p);
     struct kb_buffer second = {0};
     failed = failed || make(t, dtype, t->n, &second) || poisons(t, dtype, &p.out, &second, p.host_out);
     if (second.address)

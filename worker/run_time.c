@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "profiles/nvml.h"
-#include "verify/fill.h"
 #include "worker/run_time_parts.h"
 
 #include <math.h>
@@ -25,7 +24,7 @@ static void take_turn(struct run_target *t, int turn)
 }
 
 // Once more, on the set and outputs of the last turn.
-static int launch_again(struct run_target *t, struct kb_error *e)
+int run_target_launch_again(struct run_target *t, struct kb_error *e)
 {
     struct kb_data *d = &t->worker->data;
     kb_data_addresses(d, t->data, t->sets[t->last_set], t->run, t->addresses);
@@ -34,12 +33,14 @@ static int launch_again(struct run_target *t, struct kb_error *e)
 
 int run_target_launch(void *context, int turn, struct kb_error *e)
 {
-    take_turn(context, turn);
-    return launch_again(context, e);
+    struct run_target *t = context;
+    take_turn(t, turn);
+    t->launches++;
+    return run_target_launch_again(t, e);
 }
 
 // An inout begins as the set has it, each time.
-static int restore_inouts(const struct run_target *t, struct kb_error *e)
+int run_target_restore_inouts(const struct run_target *t, struct kb_error *e)
 {
     struct kb_data *d = &t->worker->data;
     const struct kb_set *s = t->sets[t->last_set];
@@ -52,10 +53,24 @@ static int restore_inouts(const struct run_target *t, struct kb_error *e)
     return 0;
 }
 
-int run_target_restore(void *context, int turn, struct kb_error *e)
+// A first launch may show that the module writes to memory of its own.
+static int restore_module(struct run_target *t, struct kb_error *e)
 {
-    take_turn(context, turn);
-    return restore_inouts(context, e);
+    if (t->launches == 1 && kb_hold_look(&t->hold, e))
+        return -1;
+    return kb_hold_restore(&t->hold, e);
+}
+
+int run_target_prepare(void *context, int turn, enum kb_timing_before before, struct kb_error *e)
+{
+    struct run_target *t = context;
+    bool again = before == KB_BEFORE_SAME, keeps = again || before == KB_BEFORE_OTHER;
+    take_turn(t, turn);
+    if ((t->disturb && !keeps && restore_module(t, e)) ||
+        (t->disturb && !again &&
+         kb_disturb(t->disturb, t->sets[t->last_set], t->run, before != KB_BEFORE_LOOK, true, e)))
+        return -1;
+    return run_target_restore_inouts(t, e);
 }
 
 bool run_has_inouts(const struct kb_bench *b)
@@ -74,6 +89,8 @@ static int interrupted(void *context)
 
 void run_target_close(struct run_target *t)
 {
+    if (t->hold.ops)
+        kb_hold_close(&t->hold);
     kb_program_unload(&t->program);
     kb_plan_free(&t->plan);
     free(t->addresses);
@@ -89,96 +106,11 @@ int run_target_open(struct run_worker *w, const struct run_version *v, struct kb
     t->addresses = kb_alloc((size_t)w->data.bench->arg_count * sizeof *t->addresses);
     if (!kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &t->plan, e) &&
         !kb_program_load(w->device, v->variant, v->compiled, &v->image, &t->program, e) &&
+        !kb_hold_open(&w->data.ops, &t->program, true, &t->hold, e) &&
         !kb_data_reset(&w->data, c, t->sets[0], t->run, e))
         return 0;
     run_target_close(t);
     return -1;
-}
-
-static void fail_job(struct run_time_job *j, const struct kb_case_data *c, const char *reason)
-{
-    if (!j->failed)
-        snprintf(j->reason, sizeof j->reason, "%s%s%s", j->cases > 1 ? c->label : "", j->cases > 1 ? ": " : "", reason);
-    j->failed = true;
-}
-
-// What the last launch of a version left, against the reference.
-static int judge(struct run_time_job *j, struct run_target *t, const char *when, struct kb_error *e)
-{
-    struct kb_trial trial = {0};
-    int failed = kb_trial_compare(&j->w->data, t->data, t->sets[t->last_set], t->run, &trial, e);
-    if (!failed && !trial.pass) {
-        char *reason = kb_format("right before, wrong %s: %s", when, trial.reason);
-        fail_job(j, t->data, reason);
-        free(reason);
-    }
-    kb_trial_free(&trial);
-    return failed;
-}
-
-// Outputs get numbers of the result's size that are not the result, scratch its poison: what a version leaves alone, or
-// finds by what it wrote last time, is then wrong.
-static int spoil_outputs(struct run_time_job *j, const struct run_target *t, int run, struct kb_error *e)
-{
-    struct kb_data *d = &j->w->data;
-    for (int i = 0; i < d->bench->arg_count; i++) {
-        const struct kb_arg *a = &d->bench->args[i];
-        const struct kb_buffer *b = &t->data->work[run][i];
-        bool real = kb_dtype_is_float(a->dtype);
-        struct kbe_fill f = {.key = 0x73706f696c + j->looks,
-                             .inner = 1,
-                             .rows = 1,
-                             .b = real ? t->sets[t->last_set]->fallback[i] : 100,
-                             .kind = real ? KBE_NORMAL : KBE_INTEGERS,
-                             .dtype = (int)a->dtype};
-        uint64_t n = (uint64_t)t->data->elements[i];
-        if ((a->role == KB_OUTPUT && kb_op_fill(&d->ops, b, n, &f, e)) ||
-            (a->role == KB_SCRATCH && kb_op_poison(&d->ops, b, n, a->dtype, run, e)))
-            return -1;
-    }
-    return 0;
-}
-
-// In the middle of the timed launches, when no kernel can expect it.
-static int check_between(void *context, struct kb_error *e)
-{
-    struct run_time_job *j = context;
-    if (judge(j, j->first, "in timed launches", e))
-        return -1;
-    j->looks++;
-    for (int run = 0; run < 2 && !j->failed; run++)
-        if (spoil_outputs(j, j->first, run, e))
-            return -1;
-    return j->failed;
-}
-
-// Outputs of the last timed launch: right once is not enough.
-static int check_after(struct run_time_job *j, struct run_target *t, struct kb_error *e)
-{
-    // What runs in a row made of an inout is nothing to compare with; one more run of the same module is.
-    if (run_has_inouts(j->w->data.bench) &&
-        (restore_inouts(t, e) || launch_again(t, e) || j->w->device->ops->sync(j->w->device, e)))
-        return -1;
-    return judge(j, t, "after the timed launches", e);
-}
-
-// A result that is kept in a global, or remembered by pointer or by a few of the inputs, is right until the inputs
-// change: some of the set's values become others in place where the reference is quick enough, and the same module runs
-// once more on outputs as they are. Where that is not possible, on poisoned outputs: those that a version leaves alone
-// may hold what a challenger wrote.
-static int check_changed(struct run_time_job *j, struct run_target *t, struct kb_error *e)
-{
-    struct kb_data *d = &j->w->data;
-    struct kb_set *s = t->sets[t->last_set];
-    bool quick = t->data->reference_us <= (j->settled ? 50e3 : 5e3);
-    bool changes = d->has_reference && d->bench->reference.kind == KB_REFERENCE_KERNEL && quick;
-    if (j->failed || !(changes || t->alternates))
-        return 0;
-    if ((changes && kb_set_touch(d, t->data, s, e)) ||
-        (changes ? kb_data_restore(d, t->data, s, t->run, e) : kb_data_reset(d, t->data, s, t->run, e)) ||
-        launch_again(t, e) || d->device->ops->sync(d->device, e))
-        return -1;
-    return judge(j, t, changes ? "when its inputs change" : "after the timed launches", e);
 }
 
 // The headline gets half of the budget, all other cases together the other half.
@@ -215,24 +147,31 @@ static int measure(struct run_time_job *j, struct run_target *targets, int count
                                         .sets = targets[0].set_count * (alternates ? 2 : 1),
                                         .cold = true,
                                         .warm = j->settled,
-                                        .restore = inouts ? run_target_restore : NULL,
+                                        .prepare = run_target_prepare,
+                                        .restores = inouts,
+                                        .again = j->settled,
                                         .interrupted = interrupted,
-                                        .between = j->w->data.has_reference ? check_between : NULL,
+                                        .between = j->w->data.has_reference ? run_time_look : NULL,
                                         .context = j};
     j->first = &targets[0];
+    kb_disturb_open(&j->w->data, targets[0].data, &j->disturb);
     for (int i = 0; i < count; i++) {
         targets[i].alternates = alternates;
+        targets[i].disturb = &j->disturb;
         run[i] = (struct kb_timing_target){run_target_launch, &targets[i], targets[i].plan.launch_count};
     }
-    if (kb_timing_run(j->w->device, run, count, &options, results, e))
+    if (kb_timing_run(j->w->device, run, count, &options, results, e)) {
+        kb_disturb_close(&j->disturb);
         return -1;
+    }
     for (int i = 0; i < count; i++)
         j->timed = j->timed || results[i].has_cold || results[i].has_warm;
-    int failed = check_after(j, &targets[0], e) || check_changed(j, &targets[0], e);
+    int failed = run_time_check(j, &targets[0], &results[0], e);
     if (!failed && !j->failed) // a wrong version has no speed
         run_time_tell(j, targets, results, count);
     for (int i = 0; i < count; i++)
         kb_timing_result_free(&results[i]);
+    kb_disturb_close(&j->disturb);
     return failed;
 }
 
@@ -253,7 +192,16 @@ static void time_case(struct run_time_job *j, struct kb_case_data *c)
     for (int i = 0; i < count; i++)
         run_target_close(&targets[i]);
     if (failed)
-        fail_job(j, c, kb_error_line(&error));
+        run_time_fail(j, c, kb_error_line(&error));
+}
+
+static void count_case(struct run_time_job *j, struct kb_case_data *c)
+{
+    struct kb_error error = {0};
+    if (run_time_count(j, c, &error))
+        run_time_fail(j, c, kb_error_line(&error));
+    if (!j->failed)
+        run_time_tell_work(j, c->index);
 }
 
 static bool wanted(const struct run_time_job *j, int index)
@@ -312,9 +260,9 @@ void run_time(struct run_worker *w, const struct kb_frame *f)
         if (w->device->ops->time_begin)
             time_case(&j, &w->data.cases[index]);
         else
-            run_time_tell_work(&j, index);
+            count_case(&j, &w->data.cases[index]);
     }
-    if (w->device->ops->time_begin)
+    if (w->device->ops->time_begin || j.failed)
         finish(&j);
     else
         run_end(w, f, "time", "na", "the CPU's time says nothing about a GPU's");

@@ -183,7 +183,8 @@ static int time_both(struct tracing *t, struct kb_error *e)
     struct kb_timing_options options = {.budget_ms = (int)kb_json_int(t->f->head, "budget_ms", BUDGET_MS),
                                         .sets = t->plain.set_count,
                                         .cold = true,
-                                        .restore = run_has_inouts(t->w->data.bench) ? run_target_restore : NULL,
+                                        .prepare = run_target_prepare,
+                                        .restores = run_has_inouts(t->w->data.bench),
                                         .interrupted = interrupted,
                                         .context = t};
     if (set_up(t, 0, e) || kb_timing_run(t->w->device, run, 2, &options, results, e))

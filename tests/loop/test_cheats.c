@@ -291,6 +291,11 @@ static void products_in_half(void **state)
     (void)state;
     try_all("matmul", 4, 2);
 }
+static void work_left_from_the_launch_before(void **state)
+{
+    (void)state;
+    try_all("product", 5, 2);
+}
 static void ties_of_integers(void **state)
 {
     (void)state;
@@ -390,6 +395,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(as_numpy_bit_for_bit),
         cmocka_unit_test(norms_with_two_outputs),
         cmocka_unit_test(products_in_half),
+        cmocka_unit_test(work_left_from_the_launch_before),
         cmocka_unit_test(ties_of_integers),
         cmocka_unit_test(the_seed_decides_the_metrics),
         cmocka_unit_test(a_full_check_fails_its_own_rung),

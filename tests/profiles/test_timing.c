@@ -22,6 +22,7 @@ struct version {
     struct version *log;
     char letter;
     int sets[4];
+    enum kb_timing_before before; // of the next run
 };
 
 static struct kb_device *device;
@@ -459,12 +460,14 @@ static void a_device_without_a_clock_is_refused(void **state)
     assert_true(e.what[0]);
 }
 
-static int restore_version(void *context, int set, struct kb_error *e)
+// In the order of runs: which kind of preparation.
+static int prepare_version(void *context, int set, enum kb_timing_before before, struct kb_error *e)
 {
     static const uint64_t value = 7;
     struct version *v = context;
     (void)set;
-    strcat(v->log->order, "r");
+    strcat(v->log->order, (const char *const[]){"r", "l", "o", "s"}[before]);
+    v->before = before;
     return v->device->ops->to_device(v->device, buffer.address, &value, sizeof value, e);
 }
 
@@ -476,13 +479,49 @@ static void what_a_run_changes_is_put_back_outside_the_window(void **state)
     assert_int_equal(device->ops->alloc(device, &(struct kb_buffer_spec){.bytes = 64}, &buffer, &e), 0);
     struct version v = version('a', 1);
     struct kb_timing_options options = both;
-    options.restore = restore_version;
+    options.prepare = prepare_version;
+    options.restores = true;
     struct kb_timing_result r = time_one(&v, &options);
     assert_near(r.cold.median, 40, 0.01); // put back before the flush, not between it and the run
     assert_near(r.warm.median, 30, 0.01);
     assert_near(r.events_us, 31, 1);
-    assert_memory_equal(v.order, "rarara", 6);
-    assert_null(strstr(v.order, "aa")); // no run without it
+    assert_memory_equal(v.order, "larararararararararala", 22); // a pilot, ten rounds, of which the last is looked at
+    assert_null(strstr(v.order, "aa"));                         // no run without it
+    assert_non_null(strstr(v.order, "rala"));                   // warm: one run that brings the data in, then one more
+    assert_true(isnan(r.same_us) && isnan(r.other_us));
+    kb_timing_result_free(&r);
+    device->ops->free(device, &buffer);
+    close_device();
+}
+
+// Does a third of the work where it finds what the run before left.
+static int run_with_memory(void *context, int set, struct kb_error *e)
+{
+    struct version *v = context;
+    v->launches = v->before == KB_BEFORE_SAME ? 1 : 3;
+    return run_version(context, set, e);
+}
+
+static void what_remembers_its_inputs_shows(void **state)
+{
+    (void)state;
+    struct kb_error e = {0};
+    open_device("cold=40;warm=30", "");
+    assert_int_equal(device->ops->alloc(device, &(struct kb_buffer_spec){.bytes = 64}, &buffer, &e), 0);
+    struct kb_timing_options options = {
+        .budget_ms = 60000, .sets = 1, .cold = true, .again = true, .prepare = prepare_version};
+    struct version honest = version('a', 1), lazy = version('b', 3);
+    struct kb_timing_result r = time_one(&honest, &options);
+    assert_near(r.same_us, 40, 0.01);
+    assert_near(r.other_us, 40, 0.01);
+    assert_non_null(strstr(honest.order, "oasaoasa"));
+    kb_timing_result_free(&r);
+    lazy.log = &lazy;
+    struct kb_timing_target target = {run_with_memory, &lazy, 3};
+    assert_int_equal(kb_timing_run(device, &target, 1, &options, &r, &e), 0);
+    assert_near(r.cold.median, 102, 0.01);
+    assert_near(r.other_us, 102, 0.01);
+    assert_near(r.same_us, 40, 0.01);
     kb_timing_result_free(&r);
     device->ops->free(device, &buffer);
     close_device();
@@ -622,6 +661,7 @@ int main(void)
         cmocka_unit_test(failures_come_back_as_errors),
         cmocka_unit_test(a_device_without_a_clock_is_refused),
         cmocka_unit_test(what_a_run_changes_is_put_back_outside_the_window),
+        cmocka_unit_test(what_remembers_its_inputs_shows),
         cmocka_unit_test(the_clock_labels_the_result),
         cmocka_unit_test(throttled_samples_are_taken_again),
         cmocka_unit_test(a_clock_that_is_low_all_the_time_is_only_named),
