@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "verify/fill.h"
+#include "verify/mask.h"
 #include "verify/null_kernels.h"
 #include "verify/stress.h"
 
@@ -145,6 +146,8 @@ int kb_data_open(struct kb_device *device, const struct kb_data_request *r, stru
                           .command = r->command,
                           .files = r->files,
                           .file_count = r->file_count};
+    d->masks = !d->on_cpu;
+    kb_mask_begin(d);
     bool loops = d->on_cpu || !r->builtin;
     const void *image = loops ? NULL : kb_image_for(r->builtin, device, &image_bytes, e);
     if ((!loops && !image) || kb_ops_open(device, image, image_bytes, false, &d->ops, e) ||
@@ -174,6 +177,7 @@ void kb_set_free(struct kb_data *d, struct kb_set *s)
     free_buffers(d, s->scale);
     free(s->hash);
     free(s->ref_hash);
+    free(s->scale_hash);
     free(s->fallback);
     *s = (struct kb_set){0};
 }
@@ -278,6 +282,7 @@ int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *
     s->scale = kb_alloc(args * sizeof *s->scale);
     s->hash = kb_alloc(args * sizeof *s->hash);
     s->ref_hash = kb_alloc(args * sizeof *s->ref_hash);
+    s->scale_hash = kb_alloc(args * sizeof *s->scale_hash);
     s->fallback = kb_alloc(args * sizeof *s->fallback);
     for (int i = 0; i < b->arg_count; i++) {
         enum kb_dtype dtype = b->args[i].dtype, wide = kb_reference_type(dtype);

@@ -16,6 +16,7 @@ struct kb_data_file { // a .npy that travelled with the bench; borrowed
     const char *bytes;
     size_t size;
 };
+enum kb_set_guard { KB_SET_EMPTY, KB_SET_READABLE, KB_SET_MASKED }; // its results and scales (verify/mask.h)
 struct kb_set {
     uint64_t number, base; // base: a 64th of the values belongs to this number, all others to that one; 0: all to this
     bool ready;
@@ -26,9 +27,12 @@ struct kb_set {
     struct kb_buffer *input; // by argument; inputs and what inouts begin with
     uint64_t *hash;          // of each input
     struct kb_buffer *ref;   // by argument: outputs and inouts; doubles for floating types, else the type itself
-    uint64_t *ref_hash;      // of each of these
+    uint64_t *ref_hash;      // of each of these, once `hashed`
     struct kb_buffer *scale; // by argument: see kb_op_group_scale; floating types only
     double *fallback;        // by argument: root mean square over all groups
+    enum kb_set_guard guarded;
+    bool hashed;          // the hashes of results and scales are there
+    uint64_t *scale_hash; // by argument
 };
 struct kb_case_data {
     int index;
@@ -73,6 +77,8 @@ struct kb_data {
     int file_count;
     struct kb_case_data *cases; // one a case of the bench
     uint64_t counter;           // sets filled so far
+    bool masks;                 // results are masked while a version runs: on a GPU, and for tests
+    uint64_t mask_keys[2];      // secret
 };
 struct kb_data_request {
     struct kb_bench *bench; // taken, also on failure

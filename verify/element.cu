@@ -27,6 +27,12 @@ extern "C" __global__ void kb_poison(void *to, kbe_u64 n, int size, kbe_u64 code
         kbe_store(to, size, i, code);
 }
 
+extern "C" __global__ void kb_mask(unsigned char *p, kbe_u64 bytes, kbe_u64 key, kbe_u64 second)
+{
+    for (kbe_u64 i = first_index(); i < (bytes + 7) / 8; i += grid_stride())
+        kbe_mask(p, bytes, i, key, second);
+}
+
 // All of it is in the parameters; few threads do it, for it comes between two runs that are timed.
 extern "C" __global__ void kb_disturb(struct kbe_disturb d)
 {

@@ -497,6 +497,22 @@ KBE_FN kbe_u64 kbe_hash_word(const unsigned char *p, kbe_u64 bytes, kbe_u64 inde
     return word;
 }
 
+// ---- results that nobody may read (verify/mask.h) ----
+
+// Two keys and two rounds: who knows some words of what lies under the stream knows neither key.
+KBE_FN kbe_u64 kbe_mask_word(kbe_u64 key, kbe_u64 second, kbe_u64 index)
+{
+    return kbe_mix(kbe_random(key, index) ^ second);
+}
+KBE_FN void kbe_mask(unsigned char *p, kbe_u64 bytes, kbe_u64 index, kbe_u64 key, kbe_u64 second)
+{
+    kbe_u64 word = kbe_mask_word(key, second, index);
+    if (index * 8 + 8 <= bytes)
+        ((kbe_u64 *)(void *)p)[index] ^= word;
+    for (kbe_u64 k = index * 8 + 8 <= bytes ? bytes : index * 8; k < bytes; k++)
+        p[k] ^= (unsigned char)(word >> ((k & 7) * 8));
+}
+
 // ---- what comes before a timed launch (verify/disturb.h) ----
 
 // One element of an input gets another value, or its own again.

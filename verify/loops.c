@@ -13,6 +13,12 @@ void kb_loop_poison(void *to, uint64_t n, int size, uint64_t code)
         kbe_store(to, size, i, code);
 }
 
+void kb_loop_mask(void *p, uint64_t bytes, uint64_t key, uint64_t second)
+{
+    for (uint64_t i = 0; i < (bytes + 7) / 8; i++)
+        kbe_mask(p, bytes, i, key, second);
+}
+
 void kb_loop_disturb(const struct kbe_disturb *d)
 {
     for (int k = 0; k < d->poke_count; k++)

@@ -7,6 +7,7 @@
 
 void kb_loop_fill(void *to, uint64_t n, const struct kbe_fill *);
 void kb_loop_poison(void *to, uint64_t n, int size, uint64_t code);
+void kb_loop_mask(void *p, uint64_t bytes, uint64_t key, uint64_t second);
 void kb_loop_disturb(const struct kbe_disturb *); // addresses of the host's memory
 void kb_loop_widen(const void *from, double *to, uint64_t n, int dtype);
 uint64_t kb_loop_hash(const void *p, uint64_t bytes);

@@ -15,6 +15,7 @@ static const char *const kernel_names[KB_OPS_COUNT] = {
     [KB_OP_FILL] = "kb_fill",
     [KB_OP_POISON] = "kb_poison",
     [KB_OP_DISTURB] = "kb_disturb",
+    [KB_OP_MASK] = "kb_mask",
     [KB_OP_WIDEN] = "kb_widen",
     [KB_OP_GUARD_FILL] = "kb_guard_fill",
     [KB_OP_GUARD_CHECK] = "kb_guard_check",
@@ -102,6 +103,15 @@ int kb_op_poison(struct kb_ops *ops, const struct kb_buffer *to, uint64_t n, enu
     }
     const void *args[] = {&to->address, &n, &size, &code};
     return launch(ops, KB_OP_POISON, blocks_for(n), args, 4, e);
+}
+
+int kb_op_mask(struct kb_ops *ops, const struct kb_buffer *b, uint64_t key, uint64_t second, struct kb_error *e)
+{
+    uint64_t bytes = b->bytes;
+    if (!ops->kernels)
+        kb_loop_mask(b->host, bytes, key, second);
+    const void *args[] = {&b->address, &bytes, &key, &second};
+    return ops->kernels && bytes ? launch(ops, KB_OP_MASK, blocks_for((bytes + 7) / 8), args, 4, e) : 0;
 }
 
 int kb_op_disturb(struct kb_ops *ops, const struct kbe_disturb *d, struct kb_error *e)

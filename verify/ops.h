@@ -11,6 +11,7 @@ enum kb_op {
     KB_OP_FILL,
     KB_OP_POISON,
     KB_OP_DISTURB,
+    KB_OP_MASK,
     KB_OP_WIDEN,
     KB_OP_GUARD_FILL,
     KB_OP_GUARD_CHECK,
@@ -38,6 +39,8 @@ void kb_ops_close(struct kb_ops *);
 int kb_op_fill(struct kb_ops *, const struct kb_buffer *to, uint64_t n, const struct kbe_fill *, struct kb_error *);
 int kb_op_poison(struct kb_ops *, const struct kb_buffer *to, uint64_t n, enum kb_dtype, int pattern,
                  struct kb_error *);
+// Twice with the same keys: as before.
+int kb_op_mask(struct kb_ops *, const struct kb_buffer *, uint64_t key, uint64_t second, struct kb_error *);
 int kb_op_disturb(struct kb_ops *, const struct kbe_disturb *, struct kb_error *);
 int kb_op_widen(struct kb_ops *, const struct kb_buffer *from, enum kb_dtype, const struct kb_buffer *to, uint64_t n,
                 struct kb_error *); // to doubles

@@ -72,6 +72,23 @@ static int fills(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer
     return 0;
 }
 
+// There and back; an odd number of bytes, too.
+static int masks(struct selftest *t, const struct kb_buffer *b, void *host)
+{
+    bool same = false;
+    struct kb_buffer part = *b;
+    part.bytes -= 3;
+    kb_loop_mask(host, part.bytes, 0x99, 0x88);
+    if (kb_op_mask(&t->ops, &part, 0x99, 0x88, &t->error) || same_bytes(t, b, host, &same))
+        return -1;
+    expect(t, same, "mask", "");
+    kb_loop_mask(host, part.bytes, 0x99, 0x88);
+    if (kb_op_mask(&t->ops, &part, 0x99, 0x88, &t->error) || same_bytes(t, b, host, &same))
+        return -1;
+    expect(t, same, "mask", "and back");
+    return 0;
+}
+
 // A few elements of b, which holds what host holds, and of host alike.
 static int disturbs(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer *b, void *host)
 {
@@ -254,8 +271,8 @@ static int one_type(struct selftest *t, enum kb_dtype dtype)
     p.host_scale = kb_alloc(groups * 8);
     int failed = make(t, dtype, t->n, &p.out) || make(t, ref, t->n, &p.ref) || make(t, KB_F64, groups, &p.scale) ||
                  fills(t, dtype, &p.out, p.host_out) || hashes(t, &p.out, p.host_out) ||
-                 disturbs(t, dtype, &p.out, p.host_out) || guards(t, &p.out) || references(t, dtype, &p) ||
-                 compares(t, dtype, &p);
+                 disturbs(t, dtype, &p.out, p.host_out) || masks(t, &p.out, p.host_out) || guards(t, &p.out) ||
+                 references(t, dtype, &p) || compares(t, dtype, &p);
     struct kb_buffer second = {0};
     failed = failed || make(t, dtype, t->n, &second) || poisons(t, dtype, &p.out, &second, p.host_out);
     if (second.address)

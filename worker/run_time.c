@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "profiles/nvml.h"
+#include "verify/mask.h"
 #include "worker/run_time_parts.h"
 
 #include <math.h>
@@ -27,6 +28,8 @@ static void take_turn(struct run_target *t, int turn)
 int run_target_launch_again(struct run_target *t, struct kb_error *e)
 {
     struct kb_data *d = &t->worker->data;
+    if (kb_mask_all(d, e)) // was done before what is measured
+        return -1;
     kb_data_addresses(d, t->data, t->sets[t->last_set], t->run, t->addresses);
     return kb_plan_launch_all(&t->program, &t->plan, t->version->variant, d->bench, t->addresses, e);
 }
@@ -66,7 +69,7 @@ int run_target_prepare(void *context, int turn, enum kb_timing_before before, st
     struct run_target *t = context;
     bool again = before == KB_BEFORE_SAME, keeps = again || before == KB_BEFORE_OTHER;
     take_turn(t, turn);
-    if ((t->disturb && !keeps && restore_module(t, e)) ||
+    if (kb_mask_all(&t->worker->data, e) || (t->disturb && !keeps && restore_module(t, e)) ||
         (t->disturb && !again &&
          kb_disturb(t->disturb, t->sets[t->last_set], t->run, before != KB_BEFORE_LOOK, true, e)))
         return -1;
