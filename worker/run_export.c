@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "verify/fill.h"
+#include "verify/mask.h"
 #include "verify/standalone.h"
 #include "verify/stress.h"
 #include "worker/run.h"
@@ -72,6 +73,9 @@ static char *text_of(struct run_worker *w, const cJSON *head, const struct kb_va
     if (kb_data_prepare(&w->data, c, e))
         return NULL;
     struct kb_set *s = failing_set(w, c, failure, &own, e);
+    int bent;
+    if (s && kb_mask_open(&w->data, s, &bent, e)) // one that was made for a trial
+        s = NULL;
     if (s && !kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v, &plan, e)) {
         request.plan = &plan;
         text = kb_standalone_text(&w->data, c, s, &request, e);
