@@ -276,6 +276,11 @@ static void add_proof(const struct kb_model *m, cJSON *item, const struct kb_mod
     else
         set_unknown(item, "proven", "it did not pass");
     kb_json_set(item, "gaps", gaps);
+    cJSON *seeds = kb_seeds_document(v);
+    if (seeds)
+        kb_json_set(item, "seeds", seeds);
+    else
+        set_unknown(item, "seeds", "it was verified with the session's seed alone: --seeds N takes more");
 }
 
 static void add_results(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)

@@ -270,3 +270,8 @@ int kb_history_write_errors(struct kb_history *h, const char *text, struct kb_er
 {
     return kb_history_replace(h, h->dir, "errors.txt", text, strlen(text), e);
 }
+
+int kb_history_write_seeds(struct kb_history *h, const char *text, struct kb_error *e)
+{
+    return kb_history_replace(h, h->dir, KB_HISTORY_SEEDS, text, strlen(text), e);
+}

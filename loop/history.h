@@ -5,6 +5,7 @@
 //                             that a file name should not have
 //   sessions/<utc>-<pid>.jsonl   events; a line counts when its '\n' is there
 //   errors.txt                file:line:col: severity: text, of the last build
+//   failing_seeds.json        inputs that versions failed on, to be tried first (loop/seeds.c)
 //   .gitignore                "*"
 //
 // What another reader, or a process after kill -9, sees under those names is whole: files are written beside them
@@ -64,6 +65,8 @@ struct kb_history_message {
 };
 char *kb_history_errors_text(const struct kb_history_message *messages, int count); // owned; no disk
 int kb_history_write_errors(struct kb_history *h, const char *text, struct kb_error *e);
+#define KB_HISTORY_SEEDS "failing_seeds.json"
+int kb_history_write_seeds(struct kb_history *h, const char *text, struct kb_error *e);
 
 // The commit checked out in the repository that dir lies in, as hexadecimal digits; NULL if there is none or it cannot
 // be told. Reads .git itself (worktrees, packed refs); starts no program. Owned by the caller.

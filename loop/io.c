@@ -422,6 +422,11 @@ int64_t kb_io_errors(struct kb_io *io, const char *text)
     return ask(io, KB_LANE_WRITE, (struct kb_io_job){.task = KB_TASK_ERRORS, .text = kb_strdup(text)});
 }
 
+int64_t kb_io_seeds(struct kb_io *io, const char *text)
+{
+    return ask(io, KB_LANE_WRITE, (struct kb_io_job){.task = KB_TASK_SEEDS, .text = kb_strdup(text)});
+}
+
 int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool numbered)
 {
     return ask(io, KB_LANE_WRITE,

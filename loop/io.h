@@ -29,7 +29,7 @@ enum kb_io_kind {
     KB_IO_UPDATED, // kb_io_update: version
     KB_IO_LISTED,  // kb_io_list: json, an array of all records of a variant (without objects' bytes), oldest first
     KB_IO_READ,    // kb_io_read: data, size
-    KB_IO_WRITTEN, // kb_io_errors; kb_io_session_line only answers where it failed
+    KB_IO_WRITTEN, // kb_io_errors, kb_io_seeds; kb_io_session_line only answers where it failed
     KB_IO_CREATED, // kb_io_create: data, the path that was written
     KB_IO_ALLOWED, // kb_io_allow
 };
@@ -78,6 +78,7 @@ int64_t kb_io_update(struct kb_io *io, const char *variant, int version, cJSON *
                      const struct kb_history_object *objects, int count);
 void kb_io_session_line(struct kb_io *io, const char *line);
 int64_t kb_io_errors(struct kb_io *io, const char *text); // of kb_history_errors_text
+int64_t kb_io_seeds(struct kb_io *io, const char *text);  // the file KB_HISTORY_SEEDS
 
 // A new file; its folder is made if need be. One of that name is never overwritten: with the same text it will do,
 // with another text this fails, or, if numbered, the next free of NAME-2.cu, NAME-3.cu is taken.

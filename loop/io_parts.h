@@ -16,6 +16,7 @@ enum kb_io_task {
     KB_TASK_UPDATE,
     KB_TASK_SESSION_LINE,
     KB_TASK_ERRORS,
+    KB_TASK_SEEDS,
     KB_TASK_CREATE,
     KB_TASK_ALLOW,
 };

@@ -127,6 +127,8 @@ static void write_job(struct writer *w, struct kb_io_job *job, struct kb_io_mess
         update(w, job, m);
     else if (job->task == KB_TASK_ERRORS)
         m->failed = kb_history_write_errors(w->history, job->text, &m->error) != 0;
+    else if (job->task == KB_TASK_SEEDS)
+        m->failed = kb_history_write_seeds(w->history, job->text, &m->error) != 0;
     else
         m->failed = kb_history_session_line(w->history, job->text, &m->error) != 0;
 }

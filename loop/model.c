@@ -46,8 +46,8 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal,   &v->exported, &v->sections, &v->counters, &v->sass,
-                      &v->advice, &v->trace,    &v->findings, &v->not_tried};
+    cJSON **late[] = {&v->goal,   &v->exported, &v->sections, &v->counters,  &v->sass,
+                      &v->advice, &v->trace,    &v->findings, &v->not_tried, &v->seeds};
     for (size_t i = 0; i < KB_COUNT(late); i++)
         keep(late[i], NULL);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
@@ -130,8 +130,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal,     &v->sections, &v->counters,
-                           &v->sass, &v->advice, &v->trace,     &v->findings, &v->not_tried};
+    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal,     &v->sections,  &v->counters,
+                           &v->sass, &v->advice, &v->trace,     &v->findings, &v->not_tried, &v->seeds};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
 }
@@ -306,6 +306,7 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
             set_text(&v->rungs[i].reason, NULL);
             v->rungs[i] = (struct kb_rung_state){.ms = NAN};
         }
+        keep(&v->seeds, rung <= KB_RUNG_VERIFY ? NULL : v->seeds);
         state->since_ms = m->now_ms;
         v->status = KB_STATUS_RUNNING;
         v->done_ms = -1;
@@ -316,6 +317,15 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
     set_text(&state->reason, kb_json_text(event, "reason", NULL));
     if (rung == KB_RUNG_VERIFY)
         keep(&v->not_tried, kb_json_get(event, "not_tried"));
+}
+
+static void apply_seed(struct kb_model *m, const cJSON *event)
+{
+    struct kb_model_version *v = event_version(m, event);
+    if (!v)
+        return;
+    v->seeds = v->seeds ? v->seeds : cJSON_CreateArray();
+    cJSON_AddItemToArray(v->seeds, cJSON_Duplicate(event, true));
 }
 
 static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
@@ -563,6 +573,8 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_file(m, event);
     else if (!strcmp(type, "counters"))
         apply_counters(m, event);
+    else if (!strcmp(type, "seed"))
+        apply_seed(m, event);
     else if (!strcmp(type, "reported"))
         apply_reported(m, event);
     else

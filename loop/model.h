@@ -32,6 +32,7 @@ struct kb_model_version {
     // label}], each place once a rung; NULL: nothing. findings_left_out: reports that found no room.
     cJSON *findings;
     double findings_left_out;
+    cJSON *seeds;     // the `seed` events of the last `verify`, in order; NULL: only the session's seed
     cJSON *not_tried; // texts: added inputs that `verify` could not try; NULL: none
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
     cJSON *sections, *counters, *sass, *advice;

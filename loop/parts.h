@@ -267,6 +267,7 @@ struct kb_session {
     char *nvcc_flags, *nvcc_folders, **nvcc_options;
     int nvcc_option_count;
     uint64_t seed;
+    cJSON *failing_seeds; // [{variant, contract, key, seed, case, set, passes}], newest first
     int64_t start_us, started_unix;
     struct kb_model model;
     struct kb_bench *bench;
@@ -556,6 +557,13 @@ void kb_tracing_frame(struct kb_session *, const struct kb_frame *);
 void kb_tracing_end(struct kb_session *, bool passed, const char *reason);
 void kb_tracing_drop(struct kb_session *); // and all that are kept
 
+// seeds.c
+void kb_seeds_start(struct kb_session *); // reads the failing ones of before
+void kb_seeds_free(struct kb_session *);
+void kb_seeds_read(struct kb_session *, const char *text);                             // NULL: there are none
+void kb_seeds_fields(const struct kb_session *, const struct kb_build *, cJSON *head); // of the request `verify`
+void kb_seeds_event(struct kb_session *, struct kb_build *, const cJSON *event);       // `case` and `seed` events
+
 // records.c: the io thread's side: watching, history, session stream, errors.txt
 int kb_records_start(struct kb_session *, struct kb_error *);
 void kb_records_step(struct kb_session *);
@@ -570,6 +578,7 @@ int64_t kb_records_load(struct kb_session *, const char *variant, int version); 
 void kb_records_stream(struct kb_session *, const char *line);
 void kb_records_allow(struct kb_session *, char *const *command, const char *hash);
 void kb_records_create(struct kb_session *, const char *path, const char *text, bool numbered);
+void kb_records_seeds(struct kb_session *, const char *text);
 void kb_records_errors(struct kb_session *); // errors.txt of all variants
 bool kb_records_pending(const struct kb_session *);
 #endif

@@ -107,6 +107,74 @@ char *kb_gap_text(const cJSON *gap)
                      reason ? reason : "");
 }
 
+struct seeds {
+    int tried, passed;
+    const cJSON *first_failed;
+};
+
+static struct seeds count_seeds(const struct kb_model_version *v)
+{
+    struct seeds n = {0};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->seeds)
+    {
+        const char *status = kb_json_text(item, "status", "");
+        if (kb_json_bool(item, "again", false))
+            continue;
+        n.tried++;
+        n.passed += !strcmp(status, "pass");
+        if (!n.first_failed && !strcmp(status, "fail"))
+            n.first_failed = item;
+    }
+    return n;
+}
+
+char *kb_seeds_text(const struct kb_model_version *v)
+{
+    struct kb_text out = {0};
+    struct seeds n = count_seeds(v);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->seeds)
+    {
+        if (!kb_json_bool(item, "again", false))
+            continue;
+        bool passed = !strcmp(kb_json_text(item, "status", ""), "pass");
+        kb_text_addf(&out, "%sseed %s, which failed before, was tried first: it %s", out.size ? "\n" : "",
+                     kb_json_text(item, "seed", "?"), passed ? "passed" : "fails again");
+    }
+    if (n.tried)
+        kb_text_addf(&out, "%s%d of %d seeds passed", out.size ? "\n" : "", n.passed, n.tried);
+    if (n.first_failed)
+        kb_text_addf(&out, "; seed %s fails first: %s", kb_json_text(n.first_failed, "seed", "?"),
+                     kb_json_text(n.first_failed, "reason", "no reason was given"));
+    return out.data ? kb_text_take(&out) : NULL;
+}
+
+cJSON *kb_seeds_document(const struct kb_model_version *v)
+{
+    static const char *const keys[] = {"seed", "status", "reason", "margin", "margin_reason", "again"};
+    struct seeds n = count_seeds(v);
+    const cJSON *from;
+    if (!v->seeds)
+        return NULL;
+    cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    kb_json_set_number(out, "tried", n.tried);
+    kb_json_set_number(out, "passed", n.passed);
+    kb_json_set_text(out, "first_failed", kb_json_text(n.first_failed, "seed", NULL));
+    if (!n.first_failed)
+        kb_json_set_text(out, "first_failed_reason", "none fails");
+    cJSON_ArrayForEach(from, v->seeds)
+    {
+        cJSON *item = cJSON_CreateObject();
+        for (size_t i = 0; i < KB_COUNT(keys); i++)
+            if (kb_json_get(from, keys[i]))
+                kb_json_set(item, keys[i], cJSON_Duplicate(kb_json_get(from, keys[i]), true));
+        cJSON_AddItemToArray(list, item);
+    }
+    kb_json_set(out, "list", list);
+    return out;
+}
+
 // Recordings of before have no margin; the deciding metric and its bound tell most of it.
 static double margin_of_output(const cJSON *output)
 {

@@ -19,6 +19,13 @@ double kb_margin_of(const struct kb_model_version *, int case_index, const char 
 // Of all cases; NAN if none has one.
 double kb_worst_margin(const struct kb_model *, const struct kb_model_version *);
 
+// "7 of 8 seeds passed; seed 123 fails first: ...", "seed 99, which failed before, passed": what further seeds showed,
+// a line each; owned by the caller. NULL: there were none.
+char *kb_seeds_text(const struct kb_model_version *);
+// {tried, passed, failed, first_failed, list:[{seed, status, reason, margin, again}]}; owned by the caller. NULL as
+// above.
+cJSON *kb_seeds_document(const struct kb_model_version *);
+
 // The reason of a rung `races` that does not apply because the rungs before it watched for races themselves.
 #define KB_WATCHED_ALREADY "run and verify watched for them already (--check full)"
 

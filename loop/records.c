@@ -193,6 +193,11 @@ void kb_records_allow(struct kb_session *s, char *const *command, const char *ha
     kb_io_allow(s->io, s->bench_dir, command, hash);
 }
 
+void kb_records_seeds(struct kb_session *s, const char *text)
+{
+    ask(s, kb_io_seeds(s->io, text), NULL);
+}
+
 void kb_records_create(struct kb_session *s, const char *path, const char *text, bool numbered)
 {
     kb_io_create(s->io, path, text, numbered);
@@ -343,6 +348,10 @@ static void take_message(struct kb_session *s, struct kb_io_message *m)
     }
     if (m->kind == KB_IO_FOUND && listing_loaded(s, m))
         return;
+    if (m->kind == KB_IO_READ) {
+        kb_seeds_read(s, m->failed ? NULL : m->data);
+        return;
+    }
     if (m->kind == KB_IO_ALLOWED) {
         kb_permission_written(s, m->failed, &m->error);
         return;

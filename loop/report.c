@@ -385,6 +385,17 @@ static void add_gap(const struct kb_model *m, int first, const char *text, struc
     kb_text_free(&names);
 }
 
+static void add_seeds(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        char *text = v ? kb_seeds_text(v) : NULL, *rest = NULL;
+        for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+            kb_text_addf(out, "%s: %s\n", m->variants[i].name, line);
+        free(text);
+    }
+}
+
 static void add_gaps(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++) {
@@ -486,6 +497,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     add_failures(m, &raw);
     size_t before = raw.size;
     kb_text_add(&raw, "\n");
+    add_seeds(m, &raw);
     add_gaps(m, &raw);
     add_remarks(m, &raw);
     add_goals(m, &raw);

@@ -177,6 +177,16 @@ static bool make_room(struct kb_session *s, const struct kb_build *b, struct kb_
     return false;
 }
 
+static void send_trial(struct kb_session *s, struct kb_build *b)
+{
+    bool verify = b->next == KB_RUNG_VERIFY;
+    cJSON *head = request(s, verify ? KB_REQUEST_VERIFY : KB_REQUEST_RUN, kb_rungs[b->next].name, b,
+                          kb_rungs[b->next].deadline_ms);
+    if (verify)
+        kb_seeds_fields(s, b, head);
+    kb_peer_send(s->run.peer, head, NULL, 0);
+}
+
 // The rung's request for b, or what must come before it.
 static void serve(struct kb_session *s, struct kb_build *b)
 {
@@ -201,10 +211,7 @@ static void serve(struct kb_session *s, struct kb_build *b)
         if (b->next == KB_RUNG_TIME)
             send_time(s, b, false);
         else
-            kb_peer_send(s->run.peer,
-                         request(s, b->next == KB_RUNG_RUN ? KB_REQUEST_RUN : KB_REQUEST_VERIFY, kb_rungs[b->next].name,
-                                 b, kb_rungs[b->next].deadline_ms),
-                         NULL, 0);
+            send_trial(s, b);
     }
     b->rung_us = kb_now_us();
 }

@@ -249,6 +249,7 @@ int kb_session_new(const struct kb_session_options *options, struct kb_session *
         kb_session_free(s);
         return -1;
     }
+    kb_seeds_start(s);
     kb_sources_announce(s);
     if (s->inferred)
         offer_bench(s);
@@ -280,6 +281,7 @@ void kb_session_free(struct kb_session *s)
     kb_listing_free(s);
     kb_export_free(s);
     cJSON_Delete(s->permission);
+    kb_seeds_free(s);
     kb_tracing_drop(s);
     kb_sources_free(s);
     kb_model_free(&s->model);

@@ -23,6 +23,7 @@ struct kb_session_options {
     bool once; // every variant once, then end
     bool no_history;
     bool no_profile;       // stop behind the verdict: no rungs sections, counters and sass
+    int seeds;             // each version is verified with so many; 0 and 1: the one above
     bool require_proof;    // kb_session_exit_code: what is not proven fails
     const char *trace;     // once: only this variant, and then a trace of it
     const int *trace_case; // its case, read when it is asked for; NULL or -1: the headline

@@ -54,7 +54,7 @@ static void name_findings(const struct kb_session *s, const struct kb_build *b, 
 
 void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_frame *frame)
 {
-    static const char *const known[] = {"case", "timing", "versus", "resources", "facts", "findings"};
+    static const char *const known[] = {"case", "timing", "versus", "resources", "facts", "findings", "seed"};
     const char *type = kb_frame_type(frame);
     bool wanted = false;
     for (size_t i = 0; i < KB_COUNT(known); i++)
@@ -78,6 +78,7 @@ void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_
     }
     name_findings(s, of, event);
     name_version(of, event);
+    kb_seeds_event(s, of, event);
     if (of == b)
         kb_emit_build(s, b, event);
     else

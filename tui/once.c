@@ -63,6 +63,7 @@ void kb_session_options_from(const struct kb_options *o, struct kb_session_optio
                                        .define_count = o->define_count,
                                        .no_history = o->no_history,
                                        .no_profile = o->no_profile,
+                                       .seeds = o->seeds,
                                        .require_proof = o->require_proof,
                                        .worker = o->worker};
 }

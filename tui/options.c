@@ -29,6 +29,7 @@ static const char help[] =
     "  --like NAME                  which GPU the CPU device stands in for (h200, ...)\n"
     "  --check off|bounds|full      what the CPU device watches for\n"
     "  --seed N                     of the inputs; without it, from the clock\n"
+    "  --seeds N                    with --once: verify each version with N seeds, and say how many pass\n"
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
     "  --no-profile                 stop at the verdict: no races, sections, counters, code\n"
@@ -67,6 +68,7 @@ enum option_id {
     NO_HISTORY,
     NO_PROFILE,
     REQUIRE_PROOF,
+    SEEDS,
     EXPORT,
     CASE,
     WORKER,
@@ -91,6 +93,7 @@ static const struct option {
     {"--help", HELP, false},        {"-h", HELP, false},
     {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
     {"--case", CASE, true},         {"--require-proof", REQUIRE_PROOF, false},
+    {"--seeds", SEEDS, true},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -126,6 +129,16 @@ static int parse_seed(const char *value, uint64_t *seed, struct kb_error *e)
     if (errno || *value < '0' || *value > '9' || *end || !n)
         return kb_fail(e, "--seed", "a whole number from 1 to 2^64 - 1", "\"%s\" is no seed", value);
     *seed = n;
+    return 0;
+}
+
+static int parse_seeds(const char *value, int *seeds, struct kb_error *e)
+{
+    char *end = NULL;
+    long n = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || n < 1 || n > 1000)
+        return kb_fail(e, "--seeds", "a whole number from 1 to 1000", "\"%s\" is no number of seeds", value);
+    *seeds = (int)n;
     return 0;
 }
 
@@ -252,6 +265,8 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
     case NO_PROFILE:
         o->no_profile = true;
         return 0;
+    case SEEDS:
+        return parse_seeds(value, &o->seeds, e);
     case REQUIRE_PROOF:
         o->require_proof = true;
         return 0;
@@ -362,6 +377,9 @@ static int finish(struct kb_options *o, struct kb_error *e)
         o->mode = KB_MODE_ONCE;
     if (o->export_path && o->mode != KB_MODE_ONCE && o->mode != KB_MODE_REPLAY)
         return kb_fail(e, "--export", "it takes all variants once, or --replay FILE", "it does not go with this");
+    if (o->seeds && o->mode != KB_MODE_ONCE)
+        return kb_fail(e, "--seeds", "kbench-tui --once --seeds N BENCH",
+                       "it goes with --once only: otherwise each save meets new inputs anyway");
     if (!o->bench)
         o->bench = ".";
     return 0;

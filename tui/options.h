@@ -46,6 +46,7 @@ struct kb_options { // texts point into argv
     enum kb_color color;
     bool ascii;
     bool no_history;
+    int seeds;          // ONCE: each version is verified with so many; 0: one
     bool require_proof; // what is not proven fails: KB_EXIT_FAILED
     bool no_profile;
     const char *worker; // path of kbench-worker; NULL: beside the program

@@ -128,6 +128,15 @@ static void add_gaps(const struct kb_app *a, const struct kb_model_version *v, i
     cJSON_Delete(gaps);
 }
 
+// What further seeds showed: those that were asked for, and those that failed before.
+static void add_seeds(const struct kb_model_version *v, int width, struct kb_lines *out)
+{
+    char *text = kb_seeds_text(v), *rest = NULL;
+    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+        kb_lines_text(out, strstr(line, "fails") ? KB_STYLE_BAD : KB_STYLE_TEXT, width, 0, line);
+    free(text);
+}
+
 // A state of its own beside right and wrong, and a bench that proves little.
 static void add_doubts(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
@@ -343,6 +352,7 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
     add_compiler(a, v, width, out);
     add_failed_rung(v, width, out);
     add_findings(a, v, width, out);
+    add_seeds(v, width, out);
     add_gaps(a, v, width, out);
     add_doubts(a, v, width, out);
     if (!any_case(a, v)) {

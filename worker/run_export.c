@@ -99,8 +99,12 @@ void run_export(struct run_worker *w, const struct kb_frame *f)
         return;
     }
     char *text = NULL;
+    uint64_t seed = w->data.seed;
+    const char *own = kb_json_text(kb_json_get(f->head, "failure"), "seed", NULL);
+    w->data.seed = own ? strtoull(own, NULL, 10) : seed; // it may have failed on another seed than the session's
     if (!kb_variant_from_json(kb_json_get(f->head, "variant"), &v, &error))
         text = text_of(w, f->head, v, &w->data.cases[index], &error);
+    w->data.seed = seed;
     kb_variant_free(v);
     if (!text) {
         run_end(w, f, NULL, "fail", kb_error_line(&error));

@@ -6,6 +6,7 @@
 #include "worker/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,24 @@ struct outcome {
     int passed, failed, unusable;
     char reason[640]; // of the first failure, else of the first case that could not be used
     char remark[640]; // of the first case that passed with one
+    bool quiet;    // only what fails is told
+    uint64_t seed; // a further one (docs/verify.md); 0: that of the session
+    bool again;    // a version failed on it before
+    double margin; // share of its bound that the worst case uses; NAN: none has one
+    int first_bad; // case, where one failed
+    uint64_t bad_set;
+    int seeds, seeds_failed;
 };
 
 static void note(struct outcome *o, const char *label, bool label_it, int *counter, const char *reason)
 {
     bool first_failure = counter == &o->failed && !o->failed;
+    char seed[64] = "";
+    if (o->seed)
+        snprintf(seed, sizeof seed, "seed %" PRIu64 "%s: ", o->seed, o->again ? ", which failed before" : "");
     if (first_failure || (!o->failed && !o->reason[0]))
-        snprintf(o->reason, sizeof o->reason, "%s%s%.500s", label_it ? label : "", label_it ? ": " : "", reason);
+        snprintf(o->reason, sizeof o->reason, "%s%s%s%.500s", seed, label_it ? label : "", label_it ? ": " : "",
+                 reason);
     ++*counter;
 }
 
@@ -56,6 +68,8 @@ static cJSON *failure_json(const struct run_worker *w, const struct calls *made,
             wrong = &t->outputs[i];
     snprintf(number, sizeof number, "%" PRIu64, made->set->number);
     kb_json_set_text(failure, "set", number);
+    snprintf(number, sizeof number, "%" PRIu64, w->data.seed);
+    kb_json_set_text(failure, "seed", number);
     snprintf(number, sizeof number, "%" PRIu64, made->set->base);
     kb_json_set_text(failure, "base", made->set->base ? number : NULL);
     kb_json_set_text(failure, "inputs", t->inputs);
@@ -145,6 +159,20 @@ static struct kb_set *choose_set(struct run_worker *w, struct kb_case_data *c, e
     return s;
 }
 
+static void note_trial(struct outcome *o, int index, const struct kb_set *s, const struct kb_trial *t)
+{
+    const char *why;
+    for (int i = 0; i < t->output_count; i++) {
+        const struct kb_trial_output *out = &t->outputs[i];
+        if (out->compared && t->depth == KB_TRIAL_VERIFY)
+            o->margin = fmax(o->margin, kb_margin(&out->bound, &out->metrics, &out->part, &why));
+    }
+    if (!t->pass && !o->failed && !o->again) {
+        o->first_bad = index;
+        o->bad_set = s->number;
+    }
+}
+
 // false: the device is gone and nothing more can be done
 static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, int index,
                      enum kb_trial_depth depth, struct outcome *o)
@@ -164,10 +192,13 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         send_unusable(f, v->key, c, rung, absent ? "na" : "fail", kb_error_line(&error));
         note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
     } else {
-        send_case(w, f, v->key, c, &(struct calls){.set = s, .count = 1}, &t);
+        note_trial(o, index, s, &t);
+        bool told = !o->quiet || !t.pass;
+        if (told)
+            send_case(w, f, v->key, c, &(struct calls){.set = s, .count = 1}, &t);
         keep_counts(v, index, t.facts);
         run_send_findings(f, rung, v->key, c, &t);
-        if (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference) // verify follows, where it can
+        if (told && (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference)) // verify follows, where it can
             send_facts(f, v->key, c, &t);
         if (!t.pass)
             note(o, c->label, many, is_refused(w, &t) ? &o->unusable : &o->failed, t.reason);
@@ -254,7 +285,9 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const char 
 {
     char *reason = NULL;
     const char *status = o->failed ? "fail" : o->passed ? "pass" : "na";
-    if (o->failed > 1)
+    if (o->seeds_failed)
+        reason = kb_format("%s (%d of %d seeds fail)", o->reason, o->seeds_failed, o->seeds);
+    else if (o->failed > 1)
         reason = kb_format("%s (%d cases fail)", o->reason, o->failed);
     else if (!o->failed && o->unusable && o->passed)
         reason = kb_format("%d of %d cases could not be used: %s", o->unusable, o->passed + o->unusable, o->reason);
@@ -291,9 +324,123 @@ void run_run(struct run_worker *w, const struct kb_frame *f)
     conclude(w, f, "run", &o);
 }
 
+// ---- further seeds
+
+static void send_seed(const struct kb_frame *f, const struct run_version *v, uint64_t seed, const struct outcome *o)
+{
+    cJSON *head = kb_frame_head("seed", kb_frame_job(f));
+    char number[24];
+    kb_json_set_text(head, "version", v->key);
+    snprintf(number, sizeof number, "%" PRIu64, seed);
+    kb_json_set_text(head, "seed", number);
+    kb_json_set_text(head, "status", o->failed ? "fail" : o->passed ? "pass" : "na");
+    kb_worker_set_clean(head, "reason", o->reason[0] && (o->failed || !o->passed) ? o->reason : NULL, 1000);
+    kb_json_measured(head, "margin", o->margin, isnan(o->margin) ? "no output has one" : NULL);
+    kb_json_set_bool(head, "again", o->again);
+    if (o->bad_set) {
+        snprintf(number, sizeof number, "%" PRIu64, o->bad_set);
+        kb_json_set_number(head, "case", o->first_bad);
+        kb_json_set_text(head, "set", number);
+    }
+    kb_worker_send(head, NULL, 0);
+}
+
+// Values are a function of the seed and of a set's number. numbers: of the set that each case made last; what is there
+// was made from another seed and is made anew.
+static void use_seed(struct kb_data *d, uint64_t seed, const uint64_t *numbers)
+{
+    d->seed = seed;
+    for (int i = 0; i < d->bench->case_count; i++) {
+        struct kb_case_data *c = &d->cases[i];
+        c->next_number = numbers[i];
+        for (int k = 0; k < c->set_count; k++)
+            kb_set_spoil(&c->sets[k]);
+    }
+}
+
+static void add_seed(struct outcome *o, const struct outcome *own)
+{
+    if (own->failed && !o->failed)
+        snprintf(o->reason, sizeof o->reason, "%s", own->reason);
+    o->failed += own->failed;
+    o->seeds += !own->again;
+    o->seeds_failed += own->failed && !own->again;
+}
+
+// The bench's cases on a seed of its own, from its first sets on; only >= 0: that case alone, on this set.
+static bool try_seed(struct run_worker *w, const struct kb_frame *f, struct run_version *v, uint64_t seed, int only,
+                     uint64_t set, struct outcome *o)
+{
+    struct kb_data *d = &w->data;
+    struct outcome own = {
+        .quiet = true, .seed = seed, .again = only >= 0, .margin = NAN, .first_bad = only >= 0 ? only : 0, .bad_set = set};
+    int cases = d->bench->case_count;
+    uint64_t base = d->seed, *numbers = kb_alloc((size_t)cases * sizeof *numbers),
+             *saved = kb_alloc((size_t)cases * sizeof *saved);
+    bool alive = true;
+    for (int i = 0; i < cases; i++)
+        saved[i] = d->cases[i].next_number;
+    if (only >= 0)
+        numbers[only] = set - 1;
+    use_seed(d, seed, numbers);
+    for (int i = 0; alive && i < cases && !run_cancelled(f); i++)
+        if (only < 0 || i == only)
+            alive = try_case(w, f, v, i, KB_TRIAL_VERIFY, &own);
+    use_seed(d, base, saved);
+    send_seed(f, v, seed, &own);
+    add_seed(o, &own);
+    free(numbers);
+    free(saved);
+    return alive;
+}
+
+// What failed before comes first: if it is still wrong, it shows at once.
+static bool try_failed_before(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o)
+{
+    const cJSON *item;
+    bool alive = true;
+    cJSON_ArrayForEach(item, kb_json_get(f->head, "again"))
+    {
+        uint64_t seed = strtoull(kb_json_text(item, "seed", "0"), NULL, 10),
+                 set = strtoull(kb_json_text(item, "set", "0"), NULL, 10);
+        int64_t index = kb_json_int(item, "case", -1);
+        if (alive && seed && set && index >= 0 && index < w->data.bench->case_count && !run_cancelled(f))
+            alive = try_seed(w, f, v, seed, (int)index, set, o);
+    }
+    return alive;
+}
+
+static bool try_further_seeds(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o)
+{
+    const cJSON *item;
+    bool alive = true;
+    cJSON_ArrayForEach(item, kb_json_get(f->head, "seeds"))
+    {
+        uint64_t seed = cJSON_IsString(item) ? strtoull(item->valuestring, NULL, 10) : 0;
+        if (alive && seed && !run_cancelled(f))
+            alive = try_seed(w, f, v, seed, -1, 0, o);
+    }
+    return alive;
+}
+
+// The bench's own seed counts among those that were asked for.
+static void count_own_seed(const struct run_worker *w, const struct kb_frame *f, const struct run_version *v,
+                           const struct outcome *before, struct outcome *o)
+{
+    if (!cJSON_GetArraySize(kb_json_get(f->head, "seeds")))
+        return;
+    struct outcome own = *o;
+    own.failed -= before->failed;
+    if (before->failed)
+        own.reason[0] = 0;
+    send_seed(f, v, w->data.seed, &own);
+    o->seeds++;
+    o->seeds_failed += own.failed != 0;
+}
+
 void run_verify(struct run_worker *w, const struct kb_frame *f)
 {
-    struct outcome o = {0};
+    struct outcome o = {.margin = NAN};
     struct run_version *v = begin(w, f, "verify");
     if (!v)
         return;
@@ -301,7 +448,10 @@ void run_verify(struct run_worker *w, const struct kb_frame *f)
         run_end(w, f, "verify", "na", w->data.no_reference);
         return;
     }
-    bool alive = true;
+    bool alive = try_failed_before(w, f, v, &o);
+    struct outcome before = o;
+    o.quiet = o.failed; // a case that passes now would hide that it failed
+    alive = alive && (!o.failed || cJSON_GetArraySize(kb_json_get(f->head, "seeds")));
     for (int i = 0; alive && i < w->data.bench->case_count; i++) {
         if (run_cancelled(f)) {
             run_end(w, f, "verify", "cancelled", NULL);
@@ -311,5 +461,8 @@ void run_verify(struct run_worker *w, const struct kb_frame *f)
     }
     if (alive && o.passed && !o.failed && !run_cancelled(f))
         try_beyond(w, f, v, &o);
+    count_own_seed(w, f, v, &before, &o);
+    if (alive)
+        try_further_seeds(w, f, v, &o);
     conclude(w, f, "verify", &o);
 }

@@ -82,6 +82,9 @@ static void values(void **state)
     assert_true(o.ascii && o.no_history);
     assert_string_equal(o.theme, "light");
     assert_string_equal(o.bench, "b");
+    assert_int_equal(parse("--once --seeds 8 --require-proof b"), 0);
+    assert_int_equal(o.seeds, 8);
+    assert_true(o.require_proof);
     assert_int_equal(parse("new mine --like softmax"), 0);
     assert_string_equal(o.new_name, "mine");
     assert_string_equal(o.like, "softmax");
@@ -123,6 +126,10 @@ static void mistakes(void **state)
         {"--seed -1", "is no seed"},
         {"--seed 99999999999999999999", "is no seed"},
         {"--seed 3x", "is no seed"},
+        {"--once --seeds 0", "is no number of seeds"},
+        {"--once --seeds 8x", "is no number of seeds"},
+        {"--seeds 8 b", "it goes with --once only"},
+        {"--follow --seeds 8 b", "it goes with --once only"},
         {"--snapshot 120", "is no size"},
         {"--snapshot 0x5", "is no size"},
         {"--snapshot 5x5000", "is no size"},
