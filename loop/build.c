@@ -114,6 +114,15 @@ struct kb_build *kb_build_new(struct kb_session *s, int index)
 
 // Rungs
 
+const char *kb_fault_word(const char *word)
+{
+    static const char *const words[] = {"reference", "bench", "worker"};
+    for (size_t i = 0; word && i < KB_COUNT(words); i++)
+        if (!strcmp(words[i], word))
+            return words[i];
+    return NULL;
+}
+
 void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, enum kb_status status, double ms,
                    const char *reason)
 {
@@ -130,6 +139,8 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
     if (rung == KB_RUNG_VERIFY && b->not_tried && status != KB_STATUS_RUNNING)
         kb_json_set(event, "not_tried", cJSON_Duplicate(b->not_tried, true));
     if (status == KB_STATUS_FAIL) {
+        if (b->fault_of)
+            kb_json_set_text(event, "fault_of", b->fault_of);
         free(b->failed_rung_reason);
         b->failed_rung_reason = kb_strdup(reason ? reason : "failed");
     }
@@ -211,6 +222,8 @@ static cJSON *done_event(const struct kb_build *b, double ms)
     cJSON *event = kb_build_event(b, "done");
     kb_json_set_text(event, "status", failed >= 0 ? "fail" : skipped ? "skip" : "pass");
     kb_json_set_text(event, "rung", failed >= 0 ? kb_rungs[failed].name : NULL);
+    if (failed >= 0 && b->fault_of)
+        kb_json_set_text(event, "fault_of", b->fault_of);
     kb_json_set_number(event, "ms", ms);
     kb_json_set_number(event, "first_verdict_ms", (double)(b->verdict_us - since_us(b)) / 1000.0);
     return event;
@@ -348,7 +361,7 @@ static void resolve_failed(struct kb_session *s, struct kb_build *b)
     free(text);
 }
 
-static void no_compiler(struct kb_session *s, struct kb_build *b)
+void kb_build_no_compiler(struct kb_session *s, struct kb_build *b)
 {
     kb_build_rung(s, b, KB_RUNG_SCAN, KB_STATUS_NA, NAN, s->compiler_reason);
     kb_build_rung(s, b, KB_RUNG_COMPILE, KB_STATUS_NA, NAN, s->compiler_reason);
@@ -372,7 +385,7 @@ void kb_build_start(struct kb_session *s, int index, struct kb_build *b)
         return;
     }
     if (s->compiler_absent) {
-        no_compiler(s, b);
+        kb_build_no_compiler(s, b);
         return;
     }
     b->stage = KB_STAGE_LOOKUP;
@@ -515,6 +528,7 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
     for (int i = b->next; i < KB_RUNGS; i++)
         b->rungs[i] = KB_STATUS_NONE;
     b->counted_bytes = false;
+    b->fault_of = NULL;
     drop_results(b, b->next);
     b->finished = b->settled_timing = false;
     b->started_us = kb_now_us();

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MS = 30000, MOST_FAILURES = 3 };
+enum { HELLO_MS = 30000, MOST_FAILURES = 3, STEADY_MS = 10000 }; // STEADY_MS: see loop/run.c
 
 // Workers
 
@@ -22,6 +22,14 @@ static void start_worker(struct kb_session *s, struct kb_compile_worker *w)
     }
     kb_peer_deadline(w->peer, HELLO_MS);
     kb_emit_worker(s, KB_WORKER_COMPILE, "starting", w->peer, NULL);
+}
+
+static bool in_a_job(const struct kb_session *s, const struct kb_build *b)
+{
+    for (int i = 0; i < KB_COMPILE_WORKERS; i++)
+        if (s->compilers[i].job && s->compilers[i].build == b)
+            return true;
+    return false;
 }
 
 static void release(struct kb_compile_worker *w)
@@ -47,6 +55,11 @@ void kb_compile_absent(struct kb_session *s, const char *reason)
         s->programs[i].reason = kb_strdup(reason);
     }
     kb_consider_all(s);
+    for (int i = 0; i < s->slot_count; i++) {
+        struct kb_build *b = s->slots[i].current;
+        if (b && !b->dead && b->stage <= KB_STAGE_COMPILE && !in_a_job(s, b))
+            kb_build_no_compiler(s, b);
+    }
 }
 
 // Where no device says what to compile for: sm_90, the architecture of the GPU that --like stands for by default.
@@ -83,7 +96,7 @@ static void hello(struct kb_session *s, struct kb_compile_worker *w, const cJSON
     if (!s->default_arch)
         s->default_arch = default_arch(archs);
     w->ready = true;
-    s->compile_failures = 0;
+    w->ready_us = kb_now_us();
     kb_emit_worker(s, KB_WORKER_COMPILE, "ready", w->peer, NULL);
     kb_consider_waiting(s);
     for (int i = 0; i < s->slot_count; i++) // what could not be compiled before
@@ -396,6 +409,7 @@ static void take_frame(struct kb_session *s, struct kb_compile_worker *w, struct
         return;
     }
     kb_peer_deadline(w->peer, 0);
+    s->compile_failures = 0;
     kb_emit_worker(s, KB_WORKER_COMPILE, "ready", w->peer, NULL);
     int status = kb_status_parse(kb_json_text(frame->head, "status", "fail"));
     char *reason = kb_cleaned(kb_json_text(frame->head, "reason", "the compiler gave no reason"));
@@ -405,7 +419,8 @@ static void take_frame(struct kb_session *s, struct kb_compile_worker *w, struct
 
 static void worker_ended(struct kb_session *s, struct kb_compile_worker *w, const struct kb_peer_event *event)
 {
-    bool was_ready = w->ready;
+    bool idle = w->ready && !w->job, steady = idle && kb_now_us() - w->ready_us > STEADY_MS * 1000LL;
+    bool unasked = !w->ready || (idle && !event->asked); // else its job is what failed
     kb_emit_worker(s, KB_WORKER_COMPILE, event->asked ? "killed" : "ended", w->peer, event->text);
     kb_peer_free(w->peer);
     w->peer = NULL;
@@ -415,7 +430,9 @@ static void worker_ended(struct kb_session *s, struct kb_compile_worker *w, cons
         end_of_job(s, w, KB_STATUS_FAIL, reason);
         free(reason);
     }
-    if (!was_ready && !s->compiler_absent && ++s->compile_failures >= MOST_FAILURES)
+    if (steady)
+        s->compile_failures = 0;
+    if (unasked && !s->compiler_absent && ++s->compile_failures >= MOST_FAILURES)
         kb_compile_absent(s, event->text);
 }
 
@@ -436,7 +453,7 @@ static void step_worker(struct kb_session *s, struct kb_compile_worker *w)
             worker_ended(s, w, &event);
         kb_peer_event_free(&event);
     }
-    if (w->peer && w->ready && !w->job && !kb_peer_ending(w->peer) && s->arch[0])
+    if (w->peer && w->ready && !w->job && !kb_peer_ending(w->peer) && s->arch[0] && !s->compiler_absent)
         assign(s, w);
 }
 

@@ -459,6 +459,8 @@ static cJSON *variant_of(const struct kb_model *m, int index)
     kb_json_set_text(item, "source_hash", v->source_hash);
     kb_json_set_text(item, "git", v->git);
     kb_json_set_text(item, "status", kb_status_name(v->status));
+    if (v->fault_of)
+        kb_json_set_text(item, "fault_of", v->fault_of);
     kb_json_set(item, "rungs", rungs_of(v));
     add_proof(m, item, v);
     add_results(m, item, v);

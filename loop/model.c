@@ -61,6 +61,7 @@ static void free_version(struct kb_model_version *v, int cases)
     free(v->cases);
     free(v->key);
     free(v->failed_rung);
+    free(v->fault_of);
     free(v->git);
     free(v->source_hash);
     cJSON_Delete(v->scan);
@@ -311,7 +312,10 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
         v->status = KB_STATUS_RUNNING;
         v->done_ms = -1;
         set_text(&v->failed_rung, NULL);
+        set_text(&v->fault_of, NULL);
     }
+    if (status == KB_STATUS_FAIL)
+        set_text(&v->fault_of, kb_json_text(event, "fault_of", NULL));
     state->status = (enum kb_status)status;
     state->ms = kb_json_number(event, "ms", NAN);
     set_text(&state->reason, kb_json_text(event, "reason", NULL));
@@ -402,6 +406,7 @@ static void apply_done(struct kb_model *m, const cJSON *event)
     v->done_ms = m->now_ms;
     v->first_verdict_ms = kb_json_number(event, "first_verdict_ms", v->first_verdict_ms);
     set_text(&v->failed_rung, kb_json_text(event, "rung", NULL));
+    set_text(&v->fault_of, kb_json_text(event, "fault_of", NULL));
     if (v->status != KB_STATUS_FAIL)
         return;
     v->cold_us = v->warm_us = NAN; // a wrong version has no speed, and met no goal

@@ -25,6 +25,7 @@ struct kb_model_version {
     char *key;
     enum kb_status status; // PASS, FAIL, RUNNING
     char *failed_rung;     // NULL if none
+    char *fault_of;        // who is at fault for that: "reference", "bench", "worker"; NULL: the version itself
     struct kb_rung_state rungs[KB_RUNGS];
     cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
     cJSON *exported;                         // likewise: where a failing case was written

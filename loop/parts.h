@@ -67,6 +67,7 @@ struct kb_build {
     enum kb_status rungs[KB_RUNGS];
     char *failed_rung_reason;
     cJSON *not_tried;      // of the last `verify`: inputs that could not be tried; NULL: none
+    const char *fault_of;  // who made its rung fail (kb_fault_word); NULL: the version itself
     struct kb_blobs blobs; // kept while it may be compared with or run again
     cJSON *compiled;       // head of the `compiled` frame
     cJSON *errors;
@@ -115,7 +116,7 @@ struct kb_compile_worker {
     int64_t job;            // 0: idle
     struct kb_build *build; // of the job; NULL with job: a program, or nobody wants it any more
     int program;            // kb_program_kind, -1 none
-    int64_t rung_us;
+    int64_t rung_us, ready_us;
 };
 enum { KB_COMPILE_WORKERS = 2 };
 
@@ -144,7 +145,11 @@ struct kb_run_worker {
     int prepared, preparing;  // bench generation it is prepared for; 0: none
     struct kb_build **loaded; // what it holds
     int loaded_count, loaded_capacity;
-    char *prepare_error; // of the last prepare; NULL: fine
+    char *prepare_error;       // of the last prepare; NULL: fine
+    const char *prepare_fault; // then: kb_fault_word
+    int refused;               // the bench generation that is not prepared again: it cost a worker each time
+    int deaths[KB_REQUESTS];   // of workers, at each request, one behind the other; KB_REQUEST_NONE: unasked
+    char *in_reference;        // the case whose reference runs now; NULL: none does
     bool roofs_known, idle_done;
     enum kb_request request;
     int64_t job;
@@ -153,7 +158,7 @@ struct kb_run_worker {
     int64_t idle_job; // a request `idle` that may still answer behind a newer one
     bool poisoned;
     int failures; // in a row, without a hello
-    int64_t retry_us;
+    int64_t retry_us, ready_us;
 };
 
 enum kb_profile_request {
@@ -288,7 +293,7 @@ struct kb_session {
     char *default_arch;   // where no device says which
     bool compiler_absent; // no compile worker can be had
     char *compiler_reason;
-    int compile_failures; // in a row, without a hello
+    int compile_failures; // in a row, without an answer to a job
     struct kb_run_worker run;
     struct kb_export export;
     bool report_told;  // what the request `report` in flight asks for has come
@@ -380,12 +385,14 @@ struct kb_build *kb_build_ref(struct kb_build *);
 void kb_build_unref(struct kb_build *);
 void kb_build_supersede(struct kb_session *, struct kb_build *, const char *why);
 void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, double ms, const char *reason);
+const char *kb_fault_word(const char *); // "reference", "bench" or "worker", static; NULL: no such word
 void kb_build_rung_done(struct kb_session *, struct kb_build *, enum kb_rung); // goes on to the next, or ends
 void kb_build_rerun(struct kb_session *, struct kb_build *, enum kb_rung from);
 void kb_build_settle(struct kb_session *, struct kb_build *); // its content is final, or its compile ended: claim
 void kb_build_found(struct kb_session *, struct kb_build *, int number, const cJSON *record, struct kb_blobs *);
 void kb_build_claimed(struct kb_session *, struct kb_build *, int number, const char *git, bool known);
 void kb_build_no_device(struct kb_session *, struct kb_build *);
+void kb_build_no_compiler(struct kb_session *, struct kb_build *);
 void kb_build_resources(struct kb_session *, struct kb_build *); // what the compiler said, before a device adds to it
 void kb_build_errors(struct kb_session *, struct kb_build *, const cJSON *frame); // the `errors` frame
 void kb_build_cancel(struct kb_session *, struct kb_build *);                     // by hand: the rungs left are skipped
@@ -435,6 +442,7 @@ void kb_run_step(struct kb_session *);
 void kb_run_drop(struct kb_session *, const struct kb_build *, const char *why); // ends its request
 void kb_run_free(struct kb_session *);
 void kb_run_restart(struct kb_session *, const char *why);
+void kb_run_forgive(struct kb_session *); // what workers died at may be tried again
 void kb_compile_restart(struct kb_session *, const char *why);
 
 // verdict.c: events of results, the baseline, the goal

@@ -301,7 +301,9 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
                 continue;
             const cJSON *finding = kb_model_finding(v, (enum kb_rung)r);
             const char *kind = kb_json_text(finding, "kind", "");
-            kb_text_addf(out, "\n%s: %s failed: ", m->variants[i].name, kb_rungs[r].name);
+            kb_text_addf(out, "\n%s: %s%s failed: ", m->variants[i].name,
+                         v->fault_of && !strcmp(v->fault_of, "reference") ? "REFERENCE FAILED, so " : "",
+                         kb_rungs[r].name);
             if (finding) // its words follow with the others, each behind its source line
                 kb_text_addf(out, "%s, case %s\n", kb_finding_kind(kind) ? kb_finding_kind(kind)->word : kind,
                              kb_json_text(finding, "label", "?"));

@@ -9,6 +9,7 @@
 
 enum {
     MOST_LOADED = 6, // versions in the worker at once; it drops the oldest itself beyond 8
+    MOST_DEATHS = 3, // of workers at filling the pool of inputs
     ROOFS_MS = 400,  // budgets
     SETTLED_MS = 150,
     ONCE_MS = 400,
@@ -85,6 +86,8 @@ cJSON *kb_prepare_fields(struct kb_session *s, cJSON *head, int sets, bool refer
 
 static void send_prepare(struct kb_session *s)
 {
+    if (s->run.preparing != s->bench_generation) // nobody died at this yet
+        s->run.deaths[KB_REQUEST_PREPARE] = s->run.deaths[KB_REQUEST_IDLE] = 0;
     cJSON *head = request(s, KB_REQUEST_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
     struct kb_text blob = {0};
     kb_prepare_fields(s, head, s->options.once ? 1 : 3, true, &blob);
@@ -289,7 +292,8 @@ static void send_quiet_work(struct kb_session *s)
             send_report(s);
     } else if (kb_profile_wants(s)) {
         return; // sections first: they are looked at, the pool is not
-    } else if (!r->idle_done && !s->options.once && (!gpu || kb_take_gpu(s))) {
+    } else if (!r->idle_done && r->deaths[KB_REQUEST_IDLE] < MOST_DEATHS && !s->options.once &&
+               (!gpu || kb_take_gpu(s))) {
         kb_peer_send(r->peer, request(s, KB_REQUEST_IDLE, "idle", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms), NULL, 0);
     } else if (!r->spare && s->spare_safe && !s->options.once && r->request == KB_REQUEST_NONE) {
         r->spare = kb_run_spawn(s, NULL);
@@ -314,19 +318,22 @@ static bool decided_without_device(struct kb_session *s, struct kb_build *b)
 {
     const struct kb_program *builtin = &s->programs[KB_PROGRAM_BUILTIN],
                             *reference = &s->programs[KB_PROGRAM_REFERENCE];
-    const char *why = builtin->failed                          ? builtin->reason
-                      : s->run.prepared == s->bench_generation ? s->run.prepare_error
-                                                               : NULL;
+    bool known = s->run.prepared == s->bench_generation || s->run.refused == s->bench_generation;
+    const char *why = builtin->failed ? builtin->reason : known ? s->run.prepare_error : NULL;
+    const char *fault = builtin->failed ? "worker" : s->run.prepare_fault;
     enum kb_rung rung = b->next;
     char *reason = NULL;
     if (b->stage != KB_STAGE_LADDER)
         return false;
-    if (why)
+    if (why && !strcmp(fault, "reference"))
+        reason = kb_strdup(why);
+    else if (why)
         reason = kb_format("preparing the inputs failed: %s", why);
     else if (rung == KB_RUNG_VERIFY && reference->failed)
         reason = kb_format("the reference does not compile: %s", reference->reason);
     if (!reason)
         return false;
+    b->fault_of = why ? fault : "reference";
     kb_build_rung(s, b, rung, KB_STATUS_FAIL, NAN, reason);
     kb_build_rung_done(s, b, rung);
     free(reason);
@@ -357,7 +364,7 @@ void kb_run_assign(struct kb_session *s)
         return;
     }
     bool prepare = r->prepared != s->bench_generation;
-    if (prepare && !can_prepare(s))
+    if (prepare && (r->refused == s->bench_generation || !can_prepare(s)))
         return;
     if (prepare && kb_take_gpu(s))
         send_prepare(s);

@@ -12,6 +12,7 @@ enum {
     HELLO_MS = 60000,
     MOST_FAILURES = 3,
     RETRY_MS = 300,
+    STEADY_MS = 10000, // a worker that lived so long starts no series of deaths
     BUSY_RETRIES = 20,
     LOCK_MS = 20,
 };
@@ -52,6 +53,8 @@ static void forget_worker(struct kb_session *s)
     r->job = r->idle_job = 0;
     r->ready = r->cancelled = r->poisoned = r->idle_done = false;
     r->prepared = 0;
+    free(r->in_reference);
+    r->in_reference = NULL;
     drop_loaded(r);
     if (s->profile.request == KB_PROFILE_NONE)
         kb_gpu_lock_release(&s->lock);
@@ -169,6 +172,7 @@ static void hello(struct kb_session *s, const cJSON *head)
     }
     bool was_cpu = kb_on_cpu(s);
     r->ready = true;
+    r->ready_us = kb_now_us();
     r->failures = 0;
     if (!s->had_device) {
         device_event(s, cJSON_IsObject(device) ? cJSON_Duplicate(device, true) : cJSON_CreateObject());
@@ -213,7 +217,7 @@ static void close_rung(struct kb_session *s, struct kb_build *b, enum kb_rung ru
     kb_build_rung_done(s, b, rung);
 }
 
-static void end_of_prepare(struct kb_session *s, bool ok, const char *reason)
+static void end_of_prepare(struct kb_session *s, bool ok, const char *reason, const char *fault)
 {
     struct kb_run_worker *r = &s->run;
     r->prepared = r->preparing;
@@ -221,7 +225,10 @@ static void end_of_prepare(struct kb_session *s, bool ok, const char *reason)
     r->idle_done = false;
     free(r->prepare_error);
     r->prepare_error = ok ? NULL : kb_strdup(reason);
-    if (!ok)
+    r->prepare_fault = fault ? fault : "bench";
+    if (!ok && !strcmp(r->prepare_fault, "reference"))
+        kb_status_line(s, "error", NULL, "the reference failed: %s", reason);
+    else if (!ok)
         kb_status_line(s, "error", NULL, "preparing the inputs failed: %s", reason);
 }
 
@@ -240,8 +247,8 @@ static void hold(struct kb_run_worker *r, struct kb_build *b)
     r->loaded[r->loaded_count++] = kb_build_ref(b);
 }
 
-// The request ended with this outcome, for good or bad.
-static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
+// The request ended with this outcome, for good or bad. fault: a kb_fault_word, of a failure.
+static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason, const char *fault)
 {
     struct kb_run_worker *r = &s->run;
     struct kb_build *b = r->build;
@@ -252,8 +259,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     r->job = 0;
     if (r->peer)
         kb_peer_deadline(r->peer, 0);
-    if (kind == KB_REQUEST_PREPARE)
-        end_of_prepare(s, status == KB_STATUS_PASS, reason);
+    if (kind == KB_REQUEST_PREPARE && status != KB_STATUS_SKIP)
+        end_of_prepare(s, status == KB_STATUS_PASS, reason, fault);
     else if (kind == KB_REQUEST_ROOFS)
         r->roofs_known = true;
     else if (kind == KB_REQUEST_IDLE)
@@ -271,6 +278,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
                        r->cancelled ? "it was cut short, by a newer save or by hand: ask again" : reason);
     else if (load_failed)
         kb_load_failed(s, b, reason);
+    if (b && status == KB_STATUS_FAIL && rung >= 0)
+        b->fault_of = fault;
     if (b && !b->dead && !r->cancelled && rung >= 0)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
     if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled) {
@@ -290,7 +299,7 @@ static void done_frame(struct kb_session *s, const cJSON *head)
     struct kb_run_worker *r = &s->run;
     const char *text = kb_json_text(head, "reason", NULL);
     char *reason = text ? kb_cleaned(text) : NULL;
-    bool poisoned = kb_json_bool(head, "poisoned", false);
+    bool poisoned = kb_json_bool(head, "poisoned", false), prepare = r->request == KB_REQUEST_PREPARE;
     if (!strcmp(kb_json_text(head, "status", ""), "cancelled"))
         r->cancelled = true;
     enum kb_status status = poisoned && strcmp(kb_json_text(head, "status", ""), "na")
@@ -300,7 +309,16 @@ static void done_frame(struct kb_session *s, const cJSON *head)
         kb_retire(s, r->peer, KB_WORKER_RUN, reason ? reason : "its context was lost", false);
         r->peer = NULL;
     }
-    end_of_request(s, status, reason ? reason : status == KB_STATUS_FAIL ? "the worker gave no reason" : NULL);
+    r->deaths[r->request] = 0;
+    if (!prepare && r->request != KB_REQUEST_IDLE) // those it is asked by itself
+        r->deaths[KB_REQUEST_NONE] = 0;
+    end_of_request(s, status,
+                   reason                     ? reason
+                   : status == KB_STATUS_FAIL ? "the worker gave no reason"
+                                              : NULL,
+                   kb_fault_word(kb_json_text(head, "fault_of", NULL)));
+    if (poisoned && prepare)
+        r->refused = r->preparing; // another worker would end in the same way
     if (poisoned)
         forget_worker(s);
     free(reason);
@@ -328,6 +346,7 @@ static void rung_frame(struct kb_session *s, const cJSON *head)
         cJSON_Delete(b->not_tried);
         b->not_tried = kb_json_get(head, "not_tried") ? cJSON_Duplicate(kb_json_get(head, "not_tried"), true) : NULL;
     }
+    b->fault_of = status == KB_STATUS_FAIL ? kb_fault_word(kb_json_text(head, "fault_of", NULL)) : NULL;
     kb_build_rung(s, b, (enum kb_rung)rung, (enum kb_status)status,
                   kb_json_number(head, "ms", (double)(kb_now_us() - b->rung_us) / 1000.0),
                   kb_json_text(head, "reason", NULL));
@@ -350,6 +369,13 @@ static void weak_event(struct kb_session *s, const cJSON *head)
     kb_emit(s, event);
 }
 
+static void reference_frame(struct kb_run_worker *r, const cJSON *head)
+{
+    free(r->in_reference);
+    bool runs = !strcmp(kb_json_text(head, "state", ""), "running");
+    r->in_reference = runs ? kb_cleaned(kb_json_text(head, "label", "?")) : NULL;
+}
+
 static void take_frame(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_run_worker *r = &s->run;
@@ -359,6 +385,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         hello(s, frame->head);
     } else if (!strcmp(type, "log")) {
         log_frame(s, frame);
+    } else if (!strcmp(type, "reference") && job && (job == r->job || job == r->idle_job)) {
+        reference_frame(r, frame->head);
     } else if (job && job == r->idle_job) {
         if (!strcmp(type, "done"))
             r->idle_job = 0;
@@ -389,20 +417,84 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
 
 // Ends
 
+// Why a request ended with its worker, and by whose fault. Owned.
+static char *last_words(const struct kb_run_worker *r, const struct kb_peer_event *event, const char **fault)
+{
+    bool silent = event->asked && kb_starts(event->text, "no answer");
+    *fault = NULL;
+    if (r->in_reference) {
+        *fault = silent ? "reference" : "worker";
+        return silent ? kb_format("%s: the reference may never end (case %s); its worker was killed", event->text,
+                                  r->in_reference)
+                      : kb_format("%s, while the reference of case %s ran", event->text, r->in_reference);
+    }
+    if (r->request == KB_REQUEST_PREPARE)
+        *fault = "worker";
+    return silent && r->request != KB_REQUEST_PREPARE
+               ? kb_format("%s: the kernel may never end; its worker was killed", event->text)
+               : kb_strdup(event->text);
+}
+
+// Inputs that cost a worker three times, or whose reference never ends, are not made again under this contract.
+static void died_at_prepare(struct kb_session *s, const char *reason, const char *fault)
+{
+    struct kb_run_worker *r = &s->run;
+    bool never_ends = !strcmp(fault, "reference");
+    if (!never_ends && r->deaths[KB_REQUEST_PREPARE] < MOST_FAILURES) {
+        kb_status_line(s, "warning", NULL, "the run worker died while it prepared the inputs, and is started again: %s",
+                       reason);
+        end_of_request(s, KB_STATUS_SKIP, reason, NULL);
+        return;
+    }
+    char *text = never_ends ? kb_strdup(reason)
+                            : kb_format("the run worker died %d times while it prepared the inputs: %s",
+                                        r->deaths[KB_REQUEST_PREPARE], reason);
+    r->refused = r->preparing;
+    end_of_request(s, KB_STATUS_FAIL, text, fault);
+    free(text);
+}
+
+// Another one is started whenever a worker dies: not for ever, where nothing gets done in between.
+static void count_death(struct kb_session *s, const struct kb_peer_event *event)
+{
+    struct kb_run_worker *r = &s->run;
+    bool unasked = r->request == KB_REQUEST_NONE;
+    if (r->cancelled || (unasked && event->asked))
+        return;
+    if (unasked && kb_now_us() - r->ready_us > STEADY_MS * 1000LL)
+        r->deaths[KB_REQUEST_NONE] = 0;
+    int deaths = ++r->deaths[r->request];
+    if (deaths < MOST_FAILURES)
+        return;
+    if (r->request == KB_REQUEST_IDLE)
+        kb_status_line(s, "warning", NULL, "no inputs are made ahead any more: the run worker died %d times at it: %s",
+                       deaths, event->text);
+    if (unasked) {
+        char *what =
+            kb_format("the run worker ended %d times without being asked for anything: %s", deaths, event->text);
+        absent(s, "internal", what, "kbench-tui doctor says what is missing; then restart the workers");
+        free(what);
+    }
+}
+
 static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
 {
     struct kb_run_worker *r = &s->run;
     bool was_ready = r->ready;
+    if (was_ready)
+        count_death(s, event);
     kb_emit_worker(s, KB_WORKER_RUN, kb_lane_end(event), r->peer, event->text);
     if (event->abandoned)
         kb_status_line(s, "error", "restart what holds the GPU, or wait until the process is gone", "%s", event->text);
     kb_peer_free(r->peer);
     r->peer = NULL;
     if (r->request != KB_REQUEST_NONE) {
-        bool silent = event->asked && kb_starts(event->text, "no answer");
-        char *reason = silent ? kb_format("%s: the kernel may never end; its worker was killed", event->text)
-                              : kb_strdup(event->text);
-        end_of_request(s, KB_STATUS_FAIL, reason);
+        const char *fault;
+        char *reason = last_words(r, event, &fault);
+        if (r->request == KB_REQUEST_PREPARE)
+            died_at_prepare(s, reason, fault);
+        else
+            end_of_request(s, KB_STATUS_FAIL, reason, fault);
         free(reason);
     }
     forget_worker(s);
@@ -460,6 +552,12 @@ void kb_run_drop(struct kb_session *s, const struct kb_build *b, const char *why
     r->cancelled = true;
 }
 
+void kb_run_forgive(struct kb_session *s)
+{
+    s->run.refused = 0;
+    memset(s->run.deaths, 0, sizeof s->run.deaths);
+}
+
 void kb_run_restart(struct kb_session *s, const char *why)
 {
     struct kb_run_worker *r = &s->run;
@@ -473,6 +571,7 @@ void kb_run_restart(struct kb_session *s, const char *why)
     struct kb_build *b = kb_build_ref(r->build);
     r->absent = false;
     r->failures = 0;
+    kb_run_forgive(s);
     s->had_device = false;
     forget_worker(s);
     if (b && !b->dead && b->stage == KB_STAGE_LADDER)

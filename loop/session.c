@@ -396,14 +396,21 @@ int kb_session_exit_code(const struct kb_session *s)
         return 3;
     if (s->options.trace && s->trace_failed)
         return 1;
-    for (int i = 0; i < s->slot_count; i++) {
+    int code = 0;
+    for (int i = 0; i < s->slot_count && code != 3; i++) {
         const struct kb_slot *slot = &s->slots[i];
-        if (slot->source && (slot->source->missing || (slot->current && kb_build_failed(slot->current))))
-            return 1;
-        if (s->options.require_proof && !is_proven(s, slot->current))
-            return 1;
+        const struct kb_build *b = slot->source ? slot->current : NULL;
+        const char *fault = b && kb_build_failed(b) && b->fault_of ? b->fault_of : "";
+        if (!strcmp(fault, "worker"))
+            code = 3;
+        else if (!strcmp(fault, "reference"))
+            code = 4;
+        else if (slot->source && (slot->source->missing || (b && kb_build_failed(b))))
+            code = code ? code : 1;
+        else if (s->options.require_proof && !is_proven(s, slot->current))
+            code = code ? code : 1;
     }
-    return 0;
+    return code;
 }
 
 const char *kb_session_bench_dir(const struct kb_session *s)
@@ -434,6 +441,7 @@ static void rerun(struct kb_session *s, const char *name)
         s->profile.refused[k] = NULL;
     }
     s->profile.retry = true;
+    kb_run_forgive(s);
     kb_build_rerun(s, s->slots[i].current, KB_RUNG_RUN);
 }
 

@@ -40,7 +40,7 @@ int kb_session_fds(struct kb_session *, struct pollfd *fds, int capacity); // re
 int kb_session_wait_ms(const struct kb_session *);                         // until it wants a step anyway; -1: never
 void kb_session_step(struct kb_session *);                                 // does what is ready; never blocks
 bool kb_session_ended(const struct kb_session *);                          // once: everything was done
-int kb_session_exit_code(const struct kb_session *);                       // 0, 1 or 3 (DESIGN.md)
+int kb_session_exit_code(const struct kb_session *);                       // 0, 1, 3 or 4 (README.md)
 
 enum kb_command {
     KB_COMMAND_FOCUS,   // arg: variant

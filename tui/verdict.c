@@ -22,6 +22,7 @@ static const struct {
     [KB_OUTCOME_RACE] = {"RACE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_UNINITIALISED] = {"UNINITIALISED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_DIVERGENT] = {"DIVERGENT", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_REFERENCE] = {"REFERENCE FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_BUILT] = {"BUILT", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
@@ -96,24 +97,23 @@ static enum kb_outcome found(const struct kb_model_version *v, int rung)
     return KB_OUTCOMES;
 }
 
-// What a failed case means. Without figures of an output nothing was compared: the kernel faulted, or the reference has
-// no result, which is not the version's fault.
+// What a failed case means. Without figures of an output nothing was compared: the kernel faulted.
 static enum kb_outcome of_case(const struct kb_model_case *c)
 {
     const cJSON *event = case_failed(c->run) ? c->run : c->verify, *output;
-    const char *reason = kb_json_text(event, "reason", "");
     cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
     {
         if (kb_json_text(output, "reason", NULL) || cJSON_GetArraySize(kb_json_get(output, "metrics")))
             return KB_OUTCOME_WRONG;
     }
-    return strstr(reason, "the reference itself") || strstr(reason, "reference.") ? KB_OUTCOME_FAILED
-                                                                                  : KB_OUTCOME_CRASHED;
+    return KB_OUTCOME_CRASHED;
 }
 
 static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_version *v)
 {
     int rung = kb_failed_rung(v);
+    if (v->fault_of)
+        return strcmp(v->fault_of, "reference") ? KB_OUTCOME_FAILED : KB_OUTCOME_REFERENCE;
     if (rung == KB_RUNG_SCAN || rung == KB_RUNG_COMPILE)
         return KB_OUTCOME_COMPILE_ERROR;
     if (rung == KB_RUNG_CHECK)

@@ -16,7 +16,8 @@ enum kb_outcome {
     KB_OUTCOME_RACE, // found by the CPU device, whatever came out
     KB_OUTCOME_UNINITIALISED,
     KB_OUTCOME_DIVERGENT,
-    KB_OUTCOME_FAILED, // any other rung
+    KB_OUTCOME_REFERENCE, // not this version: the reference has no result to compare with
+    KB_OUTCOME_FAILED,    // any other rung
     KB_OUTCOME_IMPOSSIBLE,
     KB_OUTCOME_BUILT,      // compiled; there is no device to run it
     KB_OUTCOME_UNVERIFIED, // nothing failed, nothing was compared, no time

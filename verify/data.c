@@ -89,7 +89,8 @@ static int lay_out(struct kb_data *d, struct kb_case_data *c, struct kb_error *e
     if (!failed)
         measure(d, c);
     if (!failed && d->bench->reference.kind == KB_REFERENCE_KERNEL && d->has_reference)
-        failed = kb_plan_make(b, c->index, d->on_cpu, &b->reference.program, &c->reference, e);
+        failed = c->reference_failed =
+            kb_plan_make(b, c->index, d->on_cpu, &b->reference.program, &c->reference, e) != 0;
     return failed ? -1 : 0;
 }
 
@@ -151,8 +152,13 @@ int kb_data_open(struct kb_device *device, const struct kb_data_request *r, stru
     bool loops = d->on_cpu || !r->builtin;
     const void *image = loops ? NULL : kb_image_for(r->builtin, device, &image_bytes, e);
     if ((!loops && !image) || kb_ops_open(device, image, image_bytes, false, &d->ops, e) ||
-        device->ops->memory(device, &free_bytes, &total, e) || load_reference(d, r, e)) {
+        device->ops->memory(device, &free_bytes, &total, e)) {
         kb_data_close(d);
+        return -1;
+    }
+    if (load_reference(d, r, e)) {
+        kb_data_close(d);
+        d->reference_failed = true;
         return -1;
     }
     d->budget_bytes = (double)free_bytes / 2;
@@ -326,6 +332,7 @@ static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, 
 // A failure of a case by its own fault (no memory, a bad reference) makes the case unusable; the device lives on.
 static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
+    c->reference_failed = d->reference_failed;
     if (!kb_device_is_lost(d->device) && !d->command.stopped) {
         c->usable = false;
         c->no_memory = c->no_memory || d->device->fault.kind == KB_FAULT_MEMORY;
@@ -334,8 +341,9 @@ static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *
     return -1;
 }
 
-static int refuse(const struct kb_case_data *c, struct kb_error *e)
+static int refuse(struct kb_data *d, const struct kb_case_data *c, struct kb_error *e)
 {
+    d->reference_failed = c->reference_failed;
     *e = c->why;
     return -1;
 }
@@ -344,8 +352,9 @@ int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *
 {
     struct kb_set *s = c->set_count ? &c->sets[0] : NULL;
     bool fresh = !s;
+    d->reference_failed = false;
     if (!c->usable)
-        return refuse(c, e);
+        return refuse(d, c, e);
     if (!s && d->used_bytes + c->set_bytes + c->work_bytes > d->budget_bytes) {
         kb_fail(e, c->label, NULL, "half of the device's free memory (%.0f MiB) is taken by other cases",
                 d->budget_bytes / 1048576);

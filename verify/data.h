@@ -51,8 +51,9 @@ struct kb_case_data {
     double reference_spent_us;    // the same as budgets count it (kb_spent_us)
     char weak[160];               // which output that computes nothing would pass; "" if none (verify/null_kernels.h)
     bool usable;
-    bool no_memory;      // why it is not
-    struct kb_error why; // if not usable
+    bool no_memory;        // why it is not
+    bool reference_failed; // likewise: the reference is at fault
+    struct kb_error why;   // if not usable
 };
 struct kb_command {              // how a reference that is a command is run (verify/command.h)
     const char *dir;             // the bench's folder; NULL: it may not run
@@ -72,6 +73,10 @@ struct kb_data {
     struct kb_program reference;
     bool has_reference;
     const char *no_reference; // why not: static text
+    bool reference_failed;    // of the last failure, also of opening: it was by the reference's own fault
+    // Told when a reference begins to run on a case, and when it ended; NULL: nobody.
+    void (*on_reference)(void *context, const struct kb_case_data *, bool runs);
+    void *on_reference_context;
     struct kb_command command;
     const struct kb_data_file *files;
     int file_count;

@@ -204,9 +204,15 @@ int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s
 {
     enum kb_reference_kind kind = d->bench->reference.kind;
     kb_mask_forget(s);
+    if (d->on_reference)
+        d->on_reference(d->on_reference_context, c, true);
     int failed = kind == KB_REFERENCE_KERNEL    ? run_kernels(d, c, s, e)
                  : kind == KB_REFERENCE_COMMAND ? kb_command_reference(d, c, s, e)
                                                 : load_results(d, c, s, e);
+    if (failed && !d->command.stopped && d->device->fault.kind != KB_FAULT_MEMORY)
+        d->reference_failed = true;
+    if (d->on_reference)
+        d->on_reference(d->on_reference_context, c, false);
     return failed || find_scales(d, c, s, e) ? -1 : 0;
 }
 

@@ -181,23 +181,41 @@ void kb_worker_send(cJSON *head, const void *blob, size_t blob_size)
         exit(0); // nobody is left to work for; atexit cleans up
 }
 
+static cJSON *outcome(const char *type, int64_t job, const struct kb_worker_end *end)
+{
+    cJSON *head = kb_frame_head(type, job);
+    kb_json_set_text(head, "status", end->status);
+    kb_worker_set_clean(head, "reason", end->reason, 2000);
+    if (end->fault_of)
+        kb_json_set_text(head, "fault_of", end->fault_of);
+    return head;
+}
+
+void kb_worker_end(int64_t job, const struct kb_worker_end *end)
+{
+    if (end->rung) {
+        cJSON *head = outcome("rung", job, end);
+        kb_json_set_text(head, "rung", end->rung);
+        kb_json_measured(head, "ms", end->ms, end->ms < 0 ? "not finished" : NULL);
+        kb_worker_send(head, NULL, 0);
+    }
+    cJSON *head = outcome("done", job, end);
+    kb_json_set_bool(head, "poisoned", end->poisoned);
+    kb_worker_send(head, NULL, 0);
+}
+
 void kb_worker_rung(int64_t job, const char *rung, const char *status, double ms, const char *reason)
 {
-    cJSON *head = kb_frame_head("rung", job);
+    const struct kb_worker_end end = {.status = status, .reason = reason};
+    cJSON *head = outcome("rung", job, &end);
     kb_json_set_text(head, "rung", rung);
-    kb_json_set_text(head, "status", status);
     kb_json_measured(head, "ms", ms, ms < 0 ? "not finished" : NULL);
-    kb_worker_set_clean(head, "reason", reason, 2000);
     kb_worker_send(head, NULL, 0);
 }
 
 void kb_worker_done(int64_t job, const char *status, const char *reason, bool poisoned)
 {
-    cJSON *head = kb_frame_head("done", job);
-    kb_json_set_text(head, "status", status);
-    kb_worker_set_clean(head, "reason", reason, 2000);
-    kb_json_set_bool(head, "poisoned", poisoned);
-    kb_worker_send(head, NULL, 0);
+    kb_worker_end(job, &(struct kb_worker_end){.status = status, .reason = reason, .poisoned = poisoned});
 }
 
 void kb_worker_set_clean(cJSON *object, const char *key, const char *text, size_t limit)

@@ -22,6 +22,14 @@ void kb_worker_send(cJSON *head, const void *blob, size_t blob_size);
 void kb_worker_rung(int64_t job, const char *rung, const char *status, double ms,
                     const char *reason); // reason may be NULL
 void kb_worker_done(int64_t job, const char *status, const char *reason, bool poisoned);
+struct kb_worker_end {
+    const char *rung; // NULL: only `done`
+    const char *status, *reason, *fault_of;
+    double ms;
+    bool poisoned;
+};
+// A `rung` and its job's `done` in one, both with `fault_of` where it is told.
+void kb_worker_end(int64_t job, const struct kb_worker_end *);
 // Text of any length and content: cleaned, cut into frames, at most 4,000 lines of it; the rest is counted as dropped.
 void kb_worker_log(int64_t job, const char *source, const char *text, size_t size);
 // Sets key to text cleaned for JSON, cut to at most limit bytes with the number of bytes left out. NULL sets null.

@@ -27,9 +27,15 @@ void run_end(struct run_worker *w, const struct kb_frame *f, const char *rung, c
     bool lost = run_device_lost(w);
     if (reason && !*reason)
         reason = NULL;
-    if (rung && strcmp(status, "cancelled"))
-        kb_worker_rung(kb_frame_job(f), rung, status, run_ms(w), reason);
-    kb_worker_done(kb_frame_job(f), status, reason, lost);
+    kb_worker_end(kb_frame_job(f),
+                  &(struct kb_worker_end){
+                      .rung = strcmp(status, "cancelled") ? rung : NULL,
+                      .status = status,
+                      .reason = reason,
+                      .fault_of = !strcmp(status, "fail") && w->data.reference_failed ? "reference" : NULL,
+                      .ms = run_ms(w),
+                      .poisoned = lost,
+                  });
     w->quit = w->quit || lost;
 }
 
@@ -119,6 +125,7 @@ static void serve(struct run_worker *w, const struct kb_frame *f)
     w->started_us = w->alive_us = kb_now_us();
     w->frame = f;
     w->idle = !strcmp(type, "idle");
+    w->data.reference_failed = false;
     if (!strcmp(type, "quit"))
         w->quit = true;
     if (!strcmp(type, "quit") || !strcmp(type, "cancel")) // cancelled jobs have ended by now

@@ -128,6 +128,17 @@ static int take_command(struct run_worker *w, struct kb_data_request *r, struct 
     return 0;
 }
 
+// So that what never ends, or ends this process, has a name.
+static void tell_reference(void *context, const struct kb_case_data *c, bool runs)
+{
+    const struct run_worker *w = context;
+    cJSON *head = kb_frame_head("reference", kb_frame_job(w->frame));
+    kb_json_set_number(head, "case", c->index);
+    kb_json_set_text(head, "label", c->label);
+    kb_json_set_text(head, "state", runs ? "running" : "ended");
+    kb_worker_send(head, NULL, 0);
+}
+
 static int open_data(struct run_worker *w, struct kb_error *e)
 {
     struct kb_frame *f = &w->prepared;
@@ -154,6 +165,8 @@ static int open_data(struct run_worker *w, struct kb_error *e)
         r.reference_compiled = kb_json_get(ref, "kernels");
     }
     int failed = kb_data_open(w->device, &r, &w->data, e);
+    w->data.on_reference = tell_reference;
+    w->data.on_reference_context = w;
     kb_image_free(&reference);
     w->has_data = !failed;
     return failed;
@@ -202,15 +215,14 @@ static void send_pool(const struct kb_frame *f, const struct kb_case_data *c, co
 
 // Inputs that verify adds by itself, now rather than on the first save. A CPU makes them when they are asked for: there
 // it is the reference that takes long.
-static void prepare_stress(struct run_worker *w, const struct kb_frame *f)
+static void prepare_stress(struct run_worker *w, const struct kb_frame *f, struct kb_error *e)
 {
     int index = kb_data_small_case(&w->data);
-    struct kb_error error = {0};
     struct kb_set *unused;
     if (index < 0 || w->data.on_cpu || w->headline_only)
         return;
     for (int kind = 0; kind < KB_STRESSES && !run_cancelled(f) && !run_device_lost(w); kind++)
-        kb_stress_set(&w->data, &w->data.cases[index], (enum kb_stress)kind, &unused, &error);
+        kb_stress_set(&w->data, &w->data.cases[index], (enum kb_stress)kind, &unused, e);
 }
 
 void run_prepare(struct run_worker *w, const struct kb_frame *f)
@@ -249,9 +261,11 @@ void run_prepare(struct run_worker *w, const struct kb_frame *f)
         if (w->data.cases[i].set_count) // a sign of life, too: references may take long
             send_pool(f, &w->data.cases[i], &w->data.cases[i].sets[0]);
     }
-    prepare_stress(w, f);
+    prepare_stress(w, f, &error);
     if (run_device_lost(w)) {
-        run_end(w, f, NULL, "fail", "the reference fails on inputs that verify adds (docs/verify.md)");
+        char *reason = kb_format("on inputs that verify adds (docs/verify.md): %s", kb_error_line(&error));
+        run_end(w, f, NULL, "fail", reason);
+        free(reason);
         return;
     }
     send_prepared(w, f);

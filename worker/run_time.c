@@ -234,6 +234,7 @@ static void finish(struct run_time_job *j)
         status = "cancelled";
     else if (!j->failed && !j->timed)
         status = "na";
+    j->w->data.reference_failed = j->of_reference;
     run_end(j->w, j->f, "time", status, j->failed ? j->reason : !j->timed ? "nothing was timed" : NULL);
 }
 

@@ -12,8 +12,10 @@
 enum { QUICK_FIRST_US = 5000, QUICK_US = 50000, SLOW_US = 1000000, KEPT_CALLS = 256, KEPT_LOOK = 16 };
 void run_time_fail(struct run_time_job *j, const struct kb_case_data *c, const char *reason)
 {
-    if (!j->failed)
+    if (!j->failed) {
+        j->of_reference = j->w->data.reference_failed;
         snprintf(j->reason, sizeof j->reason, "%s%s%s", j->cases > 1 ? c->label : "", j->cases > 1 ? ": " : "", reason);
+    }
     j->failed = true;
 }
 

@@ -33,6 +33,7 @@ struct run_time_job {
     struct kb_disturb disturb; // of that case
     uint64_t looks;            // at its outputs so far
     bool failed, timed;
+    bool of_reference; // what failed first was the reference
     char reason[512];
 };
 

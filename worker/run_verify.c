@@ -13,6 +13,7 @@
 
 struct outcome {
     int passed, failed, unusable;
+    int own;          // of the failed ones: by the version's own fault
     char reason[640]; // of the first failure, else of the first case that could not be used
     char remark[640]; // of the first case that passed with one
     bool quiet;    // only what fails is told
@@ -36,6 +37,14 @@ static void note(struct outcome *o, const char *label, bool label_it, int *count
     ++*counter;
 }
 
+// What the version itself does wrong says more than a reference that has no result elsewhere.
+static void note_failure(struct outcome *o, const char *label, bool label_it, bool of_reference, const char *reason)
+{
+    if (!of_reference && !o->own++ && o->failed)
+        snprintf(o->reason, sizeof o->reason, "%s%s%.500s", label_it ? label : "", label_it ? ": " : "", reason);
+    note(o, label, label_it, &o->failed, reason);
+}
+
 static void send_unusable(const struct kb_frame *f, const char *version, const struct kb_case_data *c, const char *rung,
                           const char *status, const char *reason)
 {
@@ -48,6 +57,8 @@ static void send_unusable(const struct kb_frame *f, const char *version, const s
     kb_worker_set_clean(head, "reason", reason, 1000);
     kb_json_set_text(head, "set", NULL);
     kb_json_set(head, "outputs", cJSON_CreateArray());
+    if (c->reference_failed)
+        kb_json_set_text(head, "fault_of", "reference");
     kb_worker_send(head, NULL, 0);
 }
 
@@ -190,7 +201,10 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
     if (failed) {
         bool absent = !c->usable && c->no_memory; // only that is no fault of anybody
         send_unusable(f, v->key, c, rung, absent ? "na" : "fail", kb_error_line(&error));
-        note(o, c->label, many, absent ? &o->unusable : &o->failed, kb_error_line(&error));
+        if (absent)
+            note(o, c->label, many, &o->unusable, kb_error_line(&error));
+        else
+            note_failure(o, c->label, many, c->reference_failed, kb_error_line(&error));
     } else {
         note_trial(o, index, s, &t);
         bool told = !o->quiet || !t.pass;
@@ -200,8 +214,10 @@ static bool try_case(struct run_worker *w, const struct kb_frame *f, struct run_
         run_send_findings(f, rung, v->key, c, &t);
         if (told && (depth == KB_TRIAL_VERIFY || !t.pass || !w->data.has_reference)) // verify follows, where it can
             send_facts(f, v->key, c, &t);
-        if (!t.pass)
-            note(o, c->label, many, is_refused(w, &t) ? &o->unusable : &o->failed, t.reason);
+        if (!t.pass && is_refused(w, &t))
+            note(o, c->label, many, &o->unusable, t.reason);
+        else if (!t.pass)
+            note_failure(o, c->label, many, false, t.reason);
         if (t.pass && t.notable && t.reason[0] && !o->remark[0])
             snprintf(o->remark, sizeof o->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
         o->passed += t.pass;
@@ -221,7 +237,7 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
     send_case(w, f, v->key, c, made, t);
     run_send_findings(f, "verify", v->key, c, t);
     send_facts(f, v->key, c, t);
-    note(o, label, true, &o->failed, t->reason);
+    note_failure(o, label, true, false, t->reason);
     free(label);
 }
 
@@ -236,6 +252,7 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
             return -1;
         if (!s)
             continue;
+        w->data.reference_failed = false;
         if (kb_trial_single(&w->data, c, s, kind & 1, &v->program, plan, v->variant, &t, e)) {
             kb_trial_free(&t);
             return -1;
@@ -271,13 +288,14 @@ static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct ru
     if (index < 0)
         return;
     struct kb_case_data *c = &w->data.cases[index];
+    w->data.reference_failed = false;
     if (!w->data.on_cpu &&
         !kb_case_is_small(&w->data, c)) // would hold the verdict back; timing calls it often, and looks
         return;
     int failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
                  try_stress(w, f, v, c, &plan, o, &error) || (!o->failed && try_again(w, f, v, c, &plan, o, &error));
     if (failed)
-        note(o, c->label, true, &o->failed, kb_error_line(&error));
+        note_failure(o, c->label, true, w->data.reference_failed, kb_error_line(&error));
     kb_plan_free(&plan);
 }
 
@@ -295,6 +313,7 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const char 
         reason = kb_strdup(o->reason);
     else if (o->remark[0])
         reason = kb_strdup(o->remark);
+    w->data.reference_failed = o->failed && !o->own;
     run_end(w, f, rung, status, reason);
     free(reason);
 }

@@ -9,8 +9,9 @@
 //   races-check = what that worker says to `check`
 //   cubin = no (only PTX comes); sections, counters, sass = ok | na | refuse (na with a remedy) | crash | hang |
 //   wait | hold:PATH
-//   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler
-//   KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PREPARE = fail     KB_FAKE_PERMISSION = a hash
+//   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler | leave (right
+//   behind it) KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PERMISSION = a hash     KB_FAKE_IDLE = crash
+//   KB_FAKE_PREPARE = fail | crash | reference (its fault, and the context is lost) | reference-hangs
 //   KB_FAKE_EXCLUSIVE (set: one context at a time) KB_FAKE_HOLD (set: sampling is never taken ahead) KB_FAKE_LOG = a
 //   file that gets one line a request: "ROLE TYPE NAME-or-key"
 #include "fake_worker.h"
@@ -359,6 +360,8 @@ static void hello(void)
     send_frame(head, NULL, 0);
     if (failed)
         exit(3);
+    if (!strcmp(how, "leave"))
+        exit(0);
 }
 
 int main(int argc, char **argv)

@@ -212,9 +212,33 @@ static void run_rung(const struct kb_frame *f, const char *name)
     free(word);
 }
 
+static void fail_prepare(int64_t job, const char *how)
+{
+    cJSON *head;
+    if (!strcmp(how, "reference")) {
+        head = kb_frame_head("done", job);
+        kb_json_set_text(head, "status", "fail");
+        kb_json_set_text(head, "reason", "ref: the reference itself fails: an illegal address, at reference.cu:3");
+        kb_json_set_text(head, "fault_of", "reference");
+        kb_json_set_bool(head, "poisoned", true);
+        send_frame(head, NULL, 0);
+        exit(0);
+    }
+    if (!strcmp(how, "reference-hangs")) {
+        head = kb_frame_head("reference", job);
+        kb_json_set_number(head, "case", 0);
+        kb_json_set_text(head, "label", "64");
+        kb_json_set_text(head, "state", "running");
+        send_frame(head, NULL, 0);
+        how = "hang";
+    }
+    obey(how, job);
+    done(job, "fail", "it was told to", false);
+}
+
 void run(const struct kb_frame *f)
 {
-    const char *type = kb_frame_type(f), *prepare = getenv("KB_FAKE_PREPARE");
+    const char *type = kb_frame_type(f), *prepare = getenv("KB_FAKE_PREPARE"), *idle = getenv("KB_FAKE_IDLE");
     int64_t job = kb_frame_job(f);
     note(type, kb_json_text(f->head, "version", "-"));
     if (!strcmp(type, "cancel"))
@@ -224,8 +248,10 @@ void run(const struct kb_frame *f)
     if (kb_rung_parse(type) >= 0) {
         run_rung(f, type);
     } else if (!strcmp(type, "prepare") && prepare) {
-        done(job, "fail", "it was told to", false);
+        fail_prepare(job, prepare);
     } else {
+        if (!strcmp(type, "idle") && idle)
+            obey(idle, job);
         if (!strcmp(type, "roofs"))
             send_frame(kb_frame_head("roofs", job), NULL, 0);
         if (!strcmp(type, "prepare"))

@@ -77,8 +77,8 @@ static void keep(void *context, const cJSON *event)
 struct bed *bed_new(void)
 {
     struct bed *b = kb_alloc(sizeof *b);
-    static const char *const variables[] = {"KB_FAKE_HELLO",   "KB_FAKE_DEVICE",    "KB_FAKE_UUID",
-                                            "KB_FAKE_PREPARE", "KB_FAKE_EXCLUSIVE", "KB_FAKE_HOLD"};
+    static const char *const variables[] = {"KB_FAKE_HELLO",     "KB_FAKE_DEVICE", "KB_FAKE_UUID", "KB_FAKE_PREPARE",
+                                            "KB_FAKE_EXCLUSIVE", "KB_FAKE_HOLD",   "KB_FAKE_IDLE"};
     for (size_t i = 0; i < KB_COUNT(variables); i++)
         unsetenv(variables[i]);
     snprintf(b->dir, sizeof b->dir, "%s/loop-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");

@@ -366,7 +366,8 @@ static void no_compiler_is_na_and_exit_3(void **state)
 static void workers_that_never_come_up_end_it(void **state)
 {
     (void)state;
-    static const char *const plans[] = {"run:exit", "run:version", "run:garbage", "compile:exit", "compile:version"};
+    static const char *const plans[] = {"run:exit",     "run:version",     "run:garbage",  "run:leave",
+                                        "compile:exit", "compile:version", "compile:leave"};
     for (size_t i = 0; i < KB_COUNT(plans); i++) {
         struct bed *b = once_with("KB_FAKE_HELLO", plans[i]);
         assert_int_equal(kb_session_exit_code(b->session), 3);
@@ -408,6 +409,91 @@ static void a_failed_prepare_is_said(void **state)
     bed_free(b);
 }
 
+static void a_worker_that_dies_at_prepare_is_started_three_times(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_PREPARE", "crash");
+    assert_int_equal(kb_session_exit_code(b->session), 3);
+    assert_int_equal(bed_log_count(b, "run prepare"), 3);
+    assert_non_null(strstr(bed_reason(b, "a", "check"),
+                           "died 3 times while it prepared the inputs: the worker was killed by SIGSEGV"));
+    assert_non_null(bed_find(b, "rung variant=b rung=check status=fail fault_of=worker"));
+    assert_non_null(bed_find(b, "done variant=a status=fail rung=check fault_of=worker"));
+    bed_free(b);
+}
+
+static void what_workers_died_at_is_tried_again_when_asked(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    setenv("KB_FAKE_PREPARE", "crash", 1);
+    bed_start(b);
+    bed_until_event(b, "done variant=a status=fail");
+    bed_until_event(b, "done variant=b status=fail");
+    assert_int_equal(bed_log_count(b, "run prepare"), 3);
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 3);
+    bed_until_event(b, "done variant=a version=2 status=fail"); // at once: the same bench, the same end
+    assert_int_equal(bed_log_count(b, "run prepare"), 3);
+    unsetenv("KB_FAKE_PREPARE");
+    kb_session_command(b->session, KB_COMMAND_RESTART, NULL);
+    kb_session_command(b->session, KB_COMMAND_RERUN, "a");
+    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_free(b);
+}
+
+// Its context is lost, and another worker's would be: one is enough to know.
+static void a_reference_that_faults_is_a_verdict(void **state)
+{
+    (void)state;
+    struct bed *b = once_with("KB_FAKE_PREPARE", "reference");
+    assert_int_equal(kb_session_exit_code(b->session), 4);
+    assert_int_equal(bed_log_count(b, "run prepare"), 1);
+    assert_non_null(strstr(bed_reason(b, "a", "check"), "at reference.cu:3"));
+    assert_non_null(bed_find(b, "done variant=a status=fail fault_of=reference"));
+    assert_non_null(bed_find(b, "done variant=b status=fail fault_of=reference"));
+    bed_free(b);
+}
+
+static void a_reference_that_never_ends_is_a_verdict(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    b->options.once = true;
+    kb_peer_longest_ms = SHORT_MS;
+    setenv("KB_FAKE_PREPARE", "reference-hangs", 1);
+    bed_start(b);
+    bed_until_ended(b);
+    assert_int_equal(kb_session_exit_code(b->session), 4);
+    assert_int_equal(bed_log_count(b, "run prepare"), 1);
+    assert_non_null(strstr(bed_reason(b, "a", "check"), "the reference may never end (case 64)"));
+    assert_non_null(bed_find(b, "done variant=b status=fail fault_of=reference"));
+    bed_free(b);
+}
+
+static bool gave_idle_up(struct bed *b, const void *unused)
+{
+    (void)unused;
+    return b->model.status_text && strstr(b->model.status_text, "no inputs are made ahead any more") != NULL;
+}
+
+// What nobody asked for is not worth workers for ever; saves are served as before.
+static void deaths_while_idle_are_counted(void **state)
+{
+    (void)state;
+    struct bed *b = bed_new();
+    setenv("KB_FAKE_IDLE", "crash", 1);
+    bed_start(b);
+    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "done variant=b status=pass");
+    bed_until(b, gave_idle_up, NULL);
+    bed_idle(b, 300);
+    assert_int_equal(bed_log_count(b, "run idle"), 3);
+    bed_mark(b);
+    next_save_runs_clean(b, 2);
+    assert_int_equal(bed_log_count(b, "run idle"), 3);
+    bed_free(b);
+}
+
 static void a_broken_reference_fails_verify(void **state)
 {
     (void)state;
@@ -416,9 +502,10 @@ static void a_broken_reference_fails_verify(void **state)
     bed_kernel(b, "reference.cu", "ref", "//fake: compile=fail", 0);
     bed_start(b);
     bed_until_ended(b);
-    assert_int_equal(kb_session_exit_code(b->session), 1);
+    assert_int_equal(kb_session_exit_code(b->session), 4);
     assert_string_equal(bed_status(b, "a", "run"), "pass");
     assert_non_null(strstr(bed_reason(b, "a", "verify"), "the reference does not compile"));
+    assert_non_null(bed_find(b, "done variant=a status=fail rung=verify fault_of=reference"));
     bed_free(b);
 }
 
@@ -471,6 +558,11 @@ int main(void)
         cmocka_unit_test(a_silent_worker_is_given_up),
         cmocka_unit_test(a_worker_that_is_not_there_is_exit_3),
         cmocka_unit_test(a_failed_prepare_is_said),
+        cmocka_unit_test(a_worker_that_dies_at_prepare_is_started_three_times),
+        cmocka_unit_test(what_workers_died_at_is_tried_again_when_asked),
+        cmocka_unit_test(a_reference_that_faults_is_a_verdict),
+        cmocka_unit_test(a_reference_that_never_ends_is_a_verdict),
+        cmocka_unit_test(deaths_while_idle_are_counted),
         cmocka_unit_test(a_broken_reference_fails_verify),
         cmocka_unit_test(on_the_cpu_time_does_not_apply),
         cmocka_unit_test(a_failing_rung_is_exit_1),

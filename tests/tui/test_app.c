@@ -156,6 +156,7 @@ static void test_states(void **state)
         "{\"type\":\"case\",\"variant\":\"one\",\"version\":%d,\"rung\":\"run\",\"case\":0,\"label\":\"a\","
         "\"status\":\"fail\",\"reason\":\"%s\",\"outputs\":[{\"arg\":\"y\",\"status\":\"fail\",\"reason\":null,"
         "\"metrics\":{}}]}";
+    // Whose fault it is stands in a field: the words of the reason are anybody's.
     static const char *const reasons[] = {"read of x[1], past its end", "y: the reference itself fails: killed"};
     for (int i = 0; i < 2; i++) {
         char *event = kb_format(uncompared, 7 + i, reasons[i]);
@@ -163,8 +164,24 @@ static void test_states(void **state)
         apply(event);
         rung(7 + i, "run", "fail", reasons[i]);
         done(7 + i, "fail");
-        expect_verdict(i ? KB_OUTCOME_FAILED : KB_OUTCOME_CRASHED, reasons[i], "WRONG");
+        expect_verdict(KB_OUTCOME_CRASHED, reasons[i], "WRONG");
         free(event);
+    }
+    static const char *const faults[] = {"reference", "bench", "worker"};
+    for (int i = 0; i < 3; i++) {
+        char *event = kb_format("{\"type\":\"rung\",\"variant\":\"one\",\"version\":%d,\"rung\":\"check\","
+                                "\"status\":\"fail\",\"reason\":\"killed\",\"fault_of\":\"%s\"}",
+                                9 + i, faults[i]);
+        char *end = kb_format("{\"type\":\"done\",\"variant\":\"one\",\"version\":%d,\"status\":\"fail\","
+                              "\"rung\":\"check\",\"fault_of\":\"%s\"}",
+                              9 + i, faults[i]);
+        build(9 + i);
+        apply(event);
+        expect_verdict(i ? KB_OUTCOME_FAILED : KB_OUTCOME_REFERENCE, "check: killed", "REFUSED");
+        apply(end);
+        expect_verdict(i ? KB_OUTCOME_FAILED : KB_OUTCOME_REFERENCE, i ? "FAILED" : "REFERENCE FAILED", "REFUSED");
+        free(event);
+        free(end);
     }
     apply("{\"type\":\"file\",\"variant\":\"one\",\"state\":\"missing\",\"reason\":\"no such file\"}");
     expect_verdict(KB_OUTCOME_MISSING, "one.cu is missing: no such file", NULL);

@@ -326,6 +326,7 @@ static void reference_is_checked(void **state)
         assert_non_null(error);
         if (!strstr(error, wrong[i].says))
             fail_msg("%s", error);
+        assert_true(t.data.reference_failed); // not to be guessed from the words
         kb_trial_free(&trial);
         toy_teardown(&t);
     }
@@ -341,6 +342,7 @@ static void too_large_a_case_is_not_usable(void **state)
     toy_free_bytes = (size_t)1 << 30;
     assert_non_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
     assert_non_null(strstr(t.error.what, "half of the device's free memory"));
+    assert_false(t.data.reference_failed);
     toy_teardown(&t);
     assert_int_equal(toy_live, 0);
 }
