@@ -34,6 +34,14 @@
     X(memory_info, "cuMemGetInfo_v2", typeof(&cuMemGetInfo), 1)                                                        \
     X(alloc, "cuMemAlloc_v2", typeof(&cuMemAlloc), 1)                                                                  \
     X(free, "cuMemFree_v2", typeof(&cuMemFree), 1)                                                                     \
+    X(address_reserve, "cuMemAddressReserve", typeof(&cuMemAddressReserve), 0)                                         \
+    X(address_free, "cuMemAddressFree", typeof(&cuMemAddressFree), 0)                                                  \
+    X(memory_create, "cuMemCreate", typeof(&cuMemCreate), 0)                                                           \
+    X(memory_release, "cuMemRelease", typeof(&cuMemRelease), 0)                                                        \
+    X(memory_map, "cuMemMap", typeof(&cuMemMap), 0)                                                                    \
+    X(memory_unmap, "cuMemUnmap", typeof(&cuMemUnmap), 0)                                                              \
+    X(memory_access, "cuMemSetAccess", typeof(&cuMemSetAccess), 0)                                                     \
+    X(memory_granularity, "cuMemGetAllocationGranularity", typeof(&cuMemGetAllocationGranularity), 0)                  \
     X(copy_to_device, "cuMemcpyHtoDAsync_v2", typeof(&cuMemcpyHtoDAsync), 1)                                           \
     X(copy_to_host, "cuMemcpyDtoHAsync_v2", typeof(&cuMemcpyDtoHAsync), 1)                                             \
     X(copy, "cuMemcpyDtoDAsync_v2", typeof(&cuMemcpyDtoDAsync), 1)                                                     \
@@ -100,6 +108,9 @@ int kb_cuda_alive(struct kb_cuda_device *, struct kb_error *);
 // device_cuda.c, cuda_launch.c, cuda_memory.c, cuda_open.c
 extern const struct kb_device_ops kb_cuda_ops;
 int kb_cuda_load(struct kb_device *, const void *image, size_t bytes, struct kb_module **, struct kb_error *);
+// false: it is too small for that, or this driver or GPU cannot. cuda_apart.c
+bool kb_cuda_alloc_apart(const struct kb_cuda_device *, size_t bytes, CUdeviceptr *base, size_t *mapped);
+void kb_cuda_free_apart(const struct kb_cuda_device *, CUdeviceptr base, size_t mapped);
 void kb_cuda_unload(struct kb_device *, struct kb_module *);
 int kb_cuda_symbol(struct kb_module *, const char *name, struct kb_kernel **, struct kb_error *);
 int kb_cuda_variable(struct kb_module *, const char *name, uint64_t *address, size_t *bytes, struct kb_error *);

@@ -50,6 +50,7 @@ struct kb_buffer {
     void *host;    // the same memory for the host, on the CPU device; NULL on a GPU
     uint64_t base; // start of the allocation, guard included
     size_t total;
+    bool apart; // nothing is mapped before and behind it: who leaves it is stopped by the hardware
 };
 struct kb_buffer_spec {
     size_t bytes, guard_bytes;

@@ -26,19 +26,27 @@ static int cuda_alloc(struct kb_device *device, const struct kb_buffer_spec *spe
                        spec->bytes);
     }
     CUdeviceptr base = 0;
-    CUresult code = d->cu->alloc(&base, total ? total : ALIGNMENT);
+    size_t mapped = total;
+    bool apart = kb_cuda_alloc_apart(d, total, &base, &mapped);
+    CUresult code = apart ? CUDA_SUCCESS : d->cu->alloc(&base, total ? total : ALIGNMENT);
     if (kb_cuda_check(d, code, e, "cannot allocate %zu bytes%s%s", total, spec->name ? " for " : "",
                       spec->name ? spec->name : ""))
         return -1;
-    *out = (struct kb_buffer){
-        .address = base + before, .bytes = spec->bytes, .guard_bytes = spec->guard_bytes, .base = base, .total = total};
+    *out = (struct kb_buffer){.address = base + before,
+                              .bytes = spec->bytes,
+                              .guard_bytes = spec->guard_bytes,
+                              .base = base,
+                              .total = apart ? mapped : total,
+                              .apart = apart};
     return 0;
 }
 
 static void cuda_free(struct kb_device *device, struct kb_buffer *buffer)
 {
     struct kb_cuda_device *d = of(device);
-    if (buffer->base && d->fatal.kind == KB_FAULT_NONE)
+    if (buffer->base && d->fatal.kind == KB_FAULT_NONE && buffer->apart)
+        kb_cuda_free_apart(d, buffer->base, buffer->total);
+    else if (buffer->base && d->fatal.kind == KB_FAULT_NONE)
         d->cu->free(buffer->base);
     *buffer = (struct kb_buffer){0};
 }

@@ -1,6 +1,6 @@
 // A stand-in for libcuda.so.1: memory is the host's, launches do nothing but take virtual time. Script: KB_FAKE_CUDA,
 // see fake.h. Calls: init version count device name attribute context stream sync event alloc copy memset load unload
-// function global occupancy launch cooperative reset setattr paraminfo. Values:
+// function global reserve create map access occupancy launch cooperative reset setattr paraminfo. Values:
 //   driver=13000  gpus=1  title=NVIDIA Fake  mode=0  sms=4  free=1e9  occupancy_blocks=2
 //   attrN=V        device attribute N
 //   variable=40    bytes of every variable of a module
@@ -11,6 +11,7 @@
 
 #include <cuda.h>
 #include <math.h>
+#include <sys/mman.h>
 
 #define SCRIPT &script, "KB_FAKE_CUDA"
 #define CALL(name)                                                                                                     \
@@ -24,13 +25,13 @@ static struct fake_script script;
 static fake_launch_hook *hook;
 static uint64_t clock_ns = 1000000000, noise_state = 88172645463325252u;
 static bool flushed;
-static long launches, memsets, resets, allocs, frees, loads, unloads;
+static long launches, memsets, resets, allocs, frees, maps, unmaps, loads, unloads;
 static size_t dynamic_limit;
 
 void kb_fake_cuda_script(const char *text)
 {
     fake_parse(&script, text);
-    launches = memsets = resets = allocs = frees = loads = unloads = 0;
+    launches = memsets = resets = allocs = frees = maps = unmaps = loads = unloads = 0;
     dynamic_limit = 0;
     flushed = false;
 }
@@ -50,8 +51,11 @@ long kb_fake_cuda_count(const char *what)
     const struct {
         const char *name;
         long value;
-    } all[] = {{"launch", launches}, {"memset", memsets}, {"reset", resets},   {"alloc", allocs},
-               {"free", frees},      {"load", loads},     {"unload", unloads}, {"optin", (long)dynamic_limit}};
+    } all[] = {{"launch", launches}, {"memset", memsets},
+               {"reset", resets},    {"alloc", allocs},
+               {"free", frees},      {"load", loads},
+               {"unload", unloads},  {"map", maps},
+               {"unmap", unmaps},    {"optin", (long)dynamic_limit}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!strcmp(all[i].name, what))
             return all[i].value;
@@ -331,6 +335,67 @@ CUresult cuMemFree(CUdeviceptr address)
     hold((void *)(uintptr_t)address, NULL);
     free((void *)(uintptr_t)address);
     return CUDA_SUCCESS;
+}
+
+// Address space is reserved without access, so that who leaves a mapping is stopped as on a GPU.
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint,
+                             unsigned long long flags)
+{
+    (void)alignment, (void)hint, (void)flags;
+    CALL("reserve");
+    void *space = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *address = (uintptr_t)space;
+    return space == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
+{
+    return munmap((void *)(uintptr_t)address, bytes) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop,
+                                       CUmemAllocationGranularity_flags which)
+{
+    (void)prop, (void)which;
+    *bytes = 2 << 20;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
+                     unsigned long long flags)
+{
+    (void)bytes, (void)prop, (void)flags;
+    CALL("create");
+    *handle = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    return handle == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags)
+{
+    (void)address, (void)bytes, (void)offset, (void)handle, (void)flags;
+    CALL("map");
+    maps++;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count)
+{
+    (void)access, (void)count;
+    CALL("access");
+    return mprotect((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE) ? CUDA_ERROR_INVALID_VALUE
+                                                                               : CUDA_SUCCESS;
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
+{
+    unmaps++;
+    return mprotect((void *)(uintptr_t)address, bytes, PROT_NONE) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)

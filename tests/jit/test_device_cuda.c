@@ -310,6 +310,33 @@ static void buffers_lie_between_their_guards(void **state)
     device->ops->close(device);
 }
 
+static void large_buffers_lie_apart(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {
+        "attr102=1", "", "attr102=1;reserve=801", "attr102=1;create=801", "attr102=1;map=801", "attr102=1;access=801"};
+    struct kb_buffer_spec spec = {.bytes = (5 << 20) + 1234, .guard_bytes = 4096};
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        struct kb_device *device = open_with(scripts[i], "cuda");
+        struct kb_error e = {0};
+        struct kb_buffer b, small;
+        char byte = 7;
+        assert_int_equal(device->ops->alloc(device, &spec, &b, &e), 0);
+        assert_int_equal(device->ops->alloc(device, &(struct kb_buffer_spec){.bytes = 5000}, &small, &e), 0);
+        assert_int_equal(b.apart, i == 0); // where that is not possible, as ever
+        assert_false(small.apart);
+        assert_true(b.total >= spec.bytes + 2 * spec.guard_bytes && b.address == b.base + 4096);
+        assert_int_equal(b.apart ? b.total % (2 << 20) : 0, 0); // up to the end of its last page it is guard
+        assert_int_equal(device->ops->to_device(device, b.base + b.total - 1, &byte, 1, &e), 0);
+        device->ops->free(device, &b);
+        device->ops->free(device, &small);
+        assert_int_equal(fake_cuda_count("map"), fake_cuda_count("unmap"));
+        assert_int_equal(fake_cuda_count("alloc"), i ? 2 : 1);
+        assert_int_equal(fake_cuda_count("alloc"), fake_cuda_count("free"));
+        device->ops->close(device);
+    }
+}
+
 static void out_of_memory_is_its_own_fault(void **state)
 {
     (void)state;
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(parameters_come_from_the_kernel),
         cmocka_unit_test(an_empty_cubin_is_no_module),
         cmocka_unit_test(buffers_lie_between_their_guards),
+        cmocka_unit_test(large_buffers_lie_apart),
         cmocka_unit_test(out_of_memory_is_its_own_fault),
         cmocka_unit_test(the_flush_takes_its_size_from_the_cache_and_allocates_once),
         cmocka_unit_test(modules_do_not_pile_up),
