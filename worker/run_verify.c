@@ -16,11 +16,11 @@ struct outcome {
     int own;          // of the failed ones: by the version's own fault
     char reason[640]; // of the first failure, else of the first case that could not be used
     char remark[640]; // of the first case that passed with one
-    bool quiet;    // only what fails is told
-    uint64_t seed; // a further one (docs/verify.md); 0: that of the session
-    bool again;    // a version failed on it before
-    double margin; // share of its bound that the worst case uses; NAN: none has one
-    int first_bad; // case, where one failed
+    bool quiet;       // only what fails is told
+    uint64_t seed;    // a further one (docs/verify.md); 0: that of the session
+    bool again;       // a version failed on it before
+    double margin;    // share of its bound that the worst case uses; NAN: none has one
+    int first_bad;    // case, where one failed
     uint64_t bad_set;
     int seeds, seeds_failed;
 };
@@ -364,17 +364,36 @@ static void send_seed(const struct kb_frame *f, const struct run_version *v, uin
     kb_worker_send(head, NULL, 0);
 }
 
-// Values are a function of the seed and of a set's number. numbers: of the set that each case made last; what is there
-// was made from another seed and is made anew.
-static void use_seed(struct kb_data *d, uint64_t seed, const uint64_t *numbers)
+// What a case has of the session's seed while another one is tried: values are a function of the seed and of a set's
+// number. The first set is made anew for each seed; the others lie untouched.
+struct aside {
+    uint64_t next_number, ready; // ready: a bit a set
+};
+
+static struct aside *set_aside(struct kb_data *d)
 {
-    d->seed = seed;
+    struct aside *all = kb_alloc((size_t)d->bench->case_count * sizeof *all);
     for (int i = 0; i < d->bench->case_count; i++) {
         struct kb_case_data *c = &d->cases[i];
-        c->next_number = numbers[i];
-        for (int k = 0; k < c->set_count; k++)
-            kb_set_spoil(&c->sets[k]);
+        all[i].next_number = c->next_number;
+        c->next_number = 0;
+        for (int k = 0; k < c->set_count; k++) {
+            all[i].ready |= (uint64_t)(k && c->sets[k].ready) << k;
+            c->sets[k].ready = false;
+        }
     }
+    return all;
+}
+
+static void bring_back(struct kb_data *d, struct aside *all)
+{
+    for (int i = 0; i < d->bench->case_count; i++) {
+        struct kb_case_data *c = &d->cases[i];
+        c->next_number = all[i].next_number;
+        for (int k = 0; k < c->set_count; k++)
+            c->sets[k].ready = all[i].ready >> k & 1;
+    }
+    free(all);
 }
 
 static void add_seed(struct outcome *o, const struct outcome *own)
@@ -391,25 +410,26 @@ static bool try_seed(struct run_worker *w, const struct kb_frame *f, struct run_
                      uint64_t set, struct outcome *o)
 {
     struct kb_data *d = &w->data;
-    struct outcome own = {
-        .quiet = true, .seed = seed, .again = only >= 0, .margin = NAN, .first_bad = only >= 0 ? only : 0, .bad_set = set};
+    struct outcome own = {.quiet = true,
+                          .seed = seed,
+                          .again = only >= 0,
+                          .margin = NAN,
+                          .first_bad = only >= 0 ? only : 0,
+                          .bad_set = set};
     int cases = d->bench->case_count;
-    uint64_t base = d->seed, *numbers = kb_alloc((size_t)cases * sizeof *numbers),
-             *saved = kb_alloc((size_t)cases * sizeof *saved);
+    uint64_t base = d->seed;
+    struct aside *aside = set_aside(d);
     bool alive = true;
-    for (int i = 0; i < cases; i++)
-        saved[i] = d->cases[i].next_number;
+    d->seed = seed;
     if (only >= 0)
-        numbers[only] = set - 1;
-    use_seed(d, seed, numbers);
+        d->cases[only].next_number = set - 1;
     for (int i = 0; alive && i < cases && !run_cancelled(f); i++)
         if (only < 0 || i == only)
             alive = try_case(w, f, v, i, KB_TRIAL_VERIFY, &own);
-    use_seed(d, base, saved);
+    d->seed = base;
+    bring_back(d, aside);
     send_seed(f, v, seed, &own);
     add_seed(o, &own);
-    free(numbers);
-    free(saved);
     return alive;
 }
 
