@@ -5,6 +5,7 @@
 #include "bench/rungs.h"
 #include "loop/advice.h"
 #include "loop/dump_parts.h"
+#include "loop/proof.h"
 #include "loop/quantity.h"
 
 #include <math.h>
@@ -135,6 +136,23 @@ static bool taken_back(const struct kb_report *r)
     return !strcmp(kb_json_text(kb_report_last(r, "done", -1), "rung", ""), kb_rungs[KB_RUNG_RACES].name);
 }
 
+// What the verdict does not stand on.
+static void gaps(const struct kb_report *r)
+{
+    const cJSON *gap, *list = kb_json_get(kb_report_last(r, "proof", -1), "gaps");
+    if (!cJSON_GetArraySize(list) || taken_back(r))
+        return;
+    kb_text_add(r->out, "\n");
+    cJSON_ArrayForEach(gap, list)
+    {
+        char *text = kb_gap_text(gap);
+        kb_text_add(r->out, "- ");
+        kb_report_say(r->out, text);
+        kb_text_add(r->out, "\n");
+        free(text);
+    }
+}
+
 static void verdict(const struct kb_report *r)
 {
     const cJSON *event, *done = kb_report_last(r, "done", -1), *goal = kb_report_last(r, "goal", -1);
@@ -154,6 +172,7 @@ static void verdict(const struct kb_report *r)
     kb_text_add(r->out, "\n\n| rung | status | ms | reason |\n|---|---|---|---|\n");
     cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "rung") && is_last_of_rung(event))
         ladder_row(r, event);
+    gaps(r);
 }
 
 static void compile_errors(const struct kb_report *r)
@@ -220,6 +239,9 @@ static void output_row(const struct kb_report *r, const cJSON *event, const cJSO
     if (tolerance && !cJSON_IsNull(tolerance))
         kb_text_addf(&bound, "%s <= %s", kb_json_text(tolerance, "metric", "?"),
                      kb_plain(kb_json_number(tolerance, "bound", NAN)).s);
+    double margin = kb_json_number(output, "margin", NAN);
+    if (!isnan(margin))
+        kb_text_addf(&bound, " (%.2f of it)", margin);
     kb_report_cell(r->out, bound.data);
     kb_report_cell(r->out, kb_json_text(output, "reason", kb_json_text(event, "reason", "")));
     kb_text_add(r->out, "\n");
