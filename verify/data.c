@@ -4,7 +4,7 @@
 #include "verify/fill.h"
 #include "verify/mask.h"
 #include "verify/null_kernels.h"
-#include "verify/stress.h"
+#include "verify/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +50,23 @@ static int64_t groups_of(const struct kb_case_data *c, const struct kb_bench *b,
     return (c->elements[arg] + group - 1) / group;
 }
 
+static int halves_of(const struct kb_bench *b)
+{
+    int count = 0;
+    for (int i = 0; i < b->arg_count; i++)
+        count += has_input(b->args[i].role) && b->args[i].dtype == KB_F16;
+    return count;
+}
+
+static bool has_equal_terms(const struct kb_bench *b, int case_index)
+{
+    for (int i = 0; i < b->arg_count; i++)
+        if (has_input(b->args[i].role) && kb_dtype_is_float(b->args[i].dtype) && b->args[i].ndim &&
+            kb_hard_own_fill(b, case_index, i)->kind == KB_FILL_CONSTANT)
+            return true;
+    return false;
+}
+
 static void measure(const struct kb_data *d, struct kb_case_data *c)
 {
     int64_t inputs[64], longest[64], most = 0;
@@ -74,7 +91,9 @@ static void measure(const struct kb_data *d, struct kb_case_data *c)
             input_count++;
         }
     }
-    c->terms = kb_terms(input_count, inputs, longest, most);
+    c->sums = (struct kb_sums){.terms = kb_terms(input_count, inputs, longest, most),
+                               .products = halves_of(d->bench) > 1,
+                               .equal = has_equal_terms(d->bench, c->index)};
 }
 
 static int lay_out(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
@@ -181,6 +200,7 @@ void kb_set_free(struct kb_data *d, struct kb_set *s)
     free_buffers(d, s->input);
     free_buffers(d, s->ref);
     free_buffers(d, s->scale);
+    free_buffers(d, s->condition);
     free(s->hash);
     free(s->ref_hash);
     free(s->scale_hash);
@@ -286,6 +306,7 @@ int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *
     s->input = kb_alloc(args * sizeof *s->input);
     s->ref = kb_alloc(args * sizeof *s->ref);
     s->scale = kb_alloc(args * sizeof *s->scale);
+    s->condition = kb_alloc(args * sizeof *s->condition);
     s->hash = kb_alloc(args * sizeof *s->hash);
     s->ref_hash = kb_alloc(args * sizeof *s->ref_hash);
     s->scale_hash = kb_alloc(args * sizeof *s->scale_hash);
@@ -364,7 +385,7 @@ int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *
     if (!c->work[0] || !c->work[1])
         d->used_bytes += c->work_bytes;
     if (make_work(d, c, e) || (!s && grow(d, c, &s, e)) || (!s->ready && kb_set_fill(d, c, s, e)) ||
-        (fresh && kb_null_kernels(d, c, s, e)))
+        (fresh && (kb_probe_sums(d, c, s, e) || kb_null_kernels(d, c, s, e))))
         return unusable(d, c, e);
     return 0;
 }

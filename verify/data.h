@@ -5,6 +5,7 @@
 // argument and element. The reference runs once a set, before any variant sees the set, on poisoned results of its own.
 #ifndef KB_VERIFY_DATA_H
 #define KB_VERIFY_DATA_H
+#include "verify/hard.h"
 #include "verify/ops.h"
 #include "verify/program.h"
 #include "verify/tolerance.h"
@@ -21,8 +22,9 @@ struct kb_set {
     uint64_t number, base; // base: a 64th of the values belongs to this number, all others to that one; 0: all to this
     bool ready;
     int verified;  // times that verify took it
-    bool stressed; // its inputs are not the bench's own (verify/stress.h)
-    bool spoilt;   // a kernel changed an input
+    bool stressed; // its inputs are not the bench's own, but of this kind (verify/hard.h)
+    enum kb_stress stress;
+    bool spoilt; // a kernel changed an input
     bool has_reference;
     struct kb_buffer *input; // by argument; inputs and what inouts begin with
     uint64_t *hash;          // of each input
@@ -31,15 +33,17 @@ struct kb_set {
     struct kb_buffer *scale; // by argument: see kb_op_group_scale; floating types only
     double *fallback;        // by argument: root mean square over all groups
     enum kb_set_guard guarded;
-    bool hashed;          // the hashes of results and scales are there
-    uint64_t *scale_hash; // by argument
+    bool probed;                 // what follows belongs to these inputs (verify/probe.h)
+    struct kb_buffer *condition; // by argument: doubles, one an element; see kbe_diff_of. Made when first needed
+    bool hashed;                 // the hashes of results and scales are there
+    uint64_t *scale_hash;        // by argument
 };
 struct kb_case_data {
     int index;
     char *label;
     int64_t (*shape)[KB_MAX_DIMS]; // by argument
     int64_t *elements;
-    double terms;              // see kb_terms, of the largest output
+    struct kb_sums sums;       // of the largest output
     struct kb_plan reference;  // launches of the reference
     struct kb_buffer *work[2]; // by argument: outputs, inouts, scratch; two of each for two runs
     struct kb_set *sets;

@@ -1,6 +1,7 @@
 // Kernels around the kernels: fill, poison, hash, inspect, compare, on the device and bit for bit as the loops of
 // ops.c.
-#include "element.h"
+#include "element_compare.h"
+#include "element_fill.h"
 #include "roofs.cuh"
 
 // Launched with KBE_LANES threads a block.
@@ -146,17 +147,42 @@ extern "C" __global__ void kb_group_scale(const double *ref, kbe_u64 n, kbe_u64 
     }
 }
 
-static __device__ __forceinline__ void diff_at(const void *out, const void *ref, const double *scale, kbe_u64 i,
+// Inputs that moved by a little.
+extern "C" __global__ void kb_probe(const void *from, void *to, kbe_u64 n, struct kbe_probe probe)
+{
+    int size = kbe_size(probe.dtype);
+    for (kbe_u64 i = first_index(); i < n; i += grid_stride())
+        kbe_store(to, size, i, kbe_probe_code(&probe, kbe_load(from, size, i), i));
+}
+
+// The furthest that each element of the reference has moved so far.
+extern "C" __global__ void kb_moved(const void *now, const void *before, double *moved, kbe_u64 n, int dtype,
+                                    double factor)
+{
+    int size = kbe_is_float_type(dtype) ? 8 : kbe_size(dtype);
+    for (kbe_u64 i = first_index(); i < n; i += grid_stride())
+        moved[i] = kbe_max(moved[i], kbe_moved_by(dtype, kbe_load(now, size, i), kbe_load(before, size, i), factor));
+}
+
+// At least the root mean square of the group.
+extern "C" __global__ void kb_level(double *moved, kbe_u64 n, kbe_u64 group, const double *levels)
+{
+    for (kbe_u64 i = first_index(); i < n; i += grid_stride())
+        moved[i] = kbe_max(moved[i], levels[kbe_group_of(i, group)]);
+}
+
+static __device__ __forceinline__ void diff_at(const void *out, const struct kbe_wanted *want, kbe_u64 i,
                                                const struct kbe_rule *rule, struct kbe_diff *d)
 {
     int size = kbe_size(rule->dtype), ref_size = kbe_is_float_type(rule->dtype) ? 8 : size;
-    double s = scale ? scale[kbe_group_of(i, rule->group)] : 0.0;
-    kbe_diff_of(rule, kbe_load(out, size, i), kbe_load(ref, ref_size, i), s, d);
+    double s = want->scale ? want->scale[kbe_group_of(i, rule->group)] : 0.0;
+    double c = want->condition ? want->condition[i] : 0.0;
+    kbe_diff_of(rule, kbe_load(out, size, i), kbe_load(want->ref, ref_size, i), s, c, d);
 }
 
 // One part a block; the host merges them in order.
-extern "C" __global__ void kb_compare(const void *out, const void *ref, const double *scale, kbe_u64 n,
-                                      struct kbe_rule rule, struct kbe_part *parts)
+extern "C" __global__ void kb_compare(const void *out, struct kbe_wanted want, kbe_u64 n, struct kbe_rule rule,
+                                      struct kbe_part *parts)
 {
     __shared__ struct kbe_part lanes[KBE_LANES];
     kbe_u64 chunk = kbe_chunk(n), begin = blockIdx.x * chunk, end = kbe_umin(n, begin + chunk);
@@ -164,7 +190,7 @@ extern "C" __global__ void kb_compare(const void *out, const void *ref, const do
     kbe_part_zero(&part);
     for (kbe_u64 i = begin + threadIdx.x; i < end; i += KBE_LANES) {
         struct kbe_diff d;
-        diff_at(out, ref, scale, i, &rule, &d);
+        diff_at(out, &want, i, &rule, &d);
         kbe_part_add(&part, &d, i);
     }
     lanes[threadIdx.x] = part;
@@ -178,12 +204,12 @@ extern "C" __global__ void kb_compare(const void *out, const void *ref, const do
         parts[blockIdx.x] = lanes[0];
 }
 
-extern "C" __global__ void kb_map(const void *out, const void *ref, const double *scale, kbe_u64 n,
-                                  struct kbe_rule rule, struct kbe_map map, kbe_u64 *cells)
+extern "C" __global__ void kb_map(const void *out, struct kbe_wanted want, kbe_u64 n, struct kbe_rule rule,
+                                  struct kbe_map map, kbe_u64 *cells)
 {
     for (kbe_u64 i = first_index(); i < n; i += grid_stride()) {
         struct kbe_diff d;
-        diff_at(out, ref, scale, i, &rule, &d);
+        diff_at(out, &want, i, &rule, &d);
         if (d.bad)
             atomicAdd(&cells[kbe_map_cell(&map, i)], 1ull);
     }

@@ -16,12 +16,6 @@ uint64_t kb_fill_key(uint64_t seed, uint64_t set, int case_index, int arg)
     return kbe_random(key, (uint64_t)arg);
 }
 
-static const struct kb_fill *fill_of(const struct kb_bench *b, int case_index, int arg)
-{
-    const struct kb_fill *own = b->cases[case_index].fills;
-    return own && own[arg].kind != KB_FILLS ? &own[arg] : &b->args[arg].fill;
-}
-
 static int upload(struct kb_data *d, const struct kb_case_data *c, int arg, enum kb_dtype to, const char *file,
                   const struct kb_buffer *out, struct kb_error *e)
 {
@@ -45,7 +39,7 @@ bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t 
                 struct kbe_fill *out)
 {
     const struct kb_arg *a = &d->bench->args[arg];
-    const struct kb_fill *f = fill_of(d->bench, c->index, arg);
+    const struct kb_fill *f = kb_hard_own_fill(d->bench, c->index, arg);
     uint64_t n = (uint64_t)c->elements[arg], inner = a->ndim ? (uint64_t)c->shape[arg][a->ndim - 1] : 1;
     *out = (struct kbe_fill){.key = kb_fill_key(d->seed, base ? base : set, c->index, arg),
                              .other = base ? kb_fill_key(d->seed, set, c->index, arg) : 0,
@@ -64,12 +58,23 @@ bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t 
     return f->kind != KB_FILL_FILE;
 }
 
+bool kb_set_fill_of(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int arg,
+                    struct kbe_fill *out)
+{
+    struct kb_hard hard = {d->bench, c->index, (const int64_t(*)[KB_MAX_DIMS])c->shape, c->elements, c->sums};
+    bool generated = kb_fill_of(d, c, s->number, s->base, arg, out);
+    if (generated && s->stressed)
+        kb_hard_fill(&hard, s->stress, arg, out);
+    return generated;
+}
+
 static int fill_input(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int arg,
                       struct kb_error *e)
 {
     struct kbe_fill fill;
-    if (!kb_fill_of(d, c, s->number, s->base, arg, &fill))
-        return upload(d, c, arg, d->bench->args[arg].dtype, fill_of(d->bench, c->index, arg)->file, &s->input[arg], e);
+    if (!kb_set_fill_of(d, c, s, arg, &fill))
+        return upload(d, c, arg, d->bench->args[arg].dtype, kb_hard_own_fill(d->bench, c->index, arg)->file,
+                      &s->input[arg], e);
     return kb_op_fill(&d->ops, &s->input[arg], (uint64_t)c->elements[arg], &fill, e);
 }
 
@@ -142,7 +147,7 @@ static int check_reference(struct kb_data *d, const struct kb_case_data *c, cons
     return 0;
 }
 
-static int run_kernels(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, struct kb_error *e)
+static int results_of_kernels(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, struct kb_error *e)
 {
     size_t args = (size_t)d->bench->arg_count;
     uint64_t *addresses = kb_alloc(args * sizeof *addresses);
@@ -200,20 +205,26 @@ static int find_scales(struct kb_data *d, const struct kb_case_data *c, const st
     return 0;
 }
 
-int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+int kb_set_results(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     enum kb_reference_kind kind = d->bench->reference.kind;
-    kb_mask_forget(s);
     if (d->on_reference)
         d->on_reference(d->on_reference_context, c, true);
-    int failed = kind == KB_REFERENCE_KERNEL    ? run_kernels(d, c, s, e)
+    int failed = kind == KB_REFERENCE_KERNEL    ? results_of_kernels(d, c, s, e)
                  : kind == KB_REFERENCE_COMMAND ? kb_command_reference(d, c, s, e)
                                                 : load_results(d, c, s, e);
     if (failed && !d->command.stopped && d->device->fault.kind != KB_FAULT_MEMORY)
         d->reference_failed = true;
     if (d->on_reference)
         d->on_reference(d->on_reference_context, c, false);
-    return failed || find_scales(d, c, s, e) ? -1 : 0;
+    return failed;
+}
+
+int kb_set_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
+{
+    kb_mask_forget(s);
+    s->probed = false;
+    return kb_set_results(d, c, s, e) || find_scales(d, c, s, e) ? -1 : 0;
 }
 
 static int fill_numbered(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, uint64_t base, struct kb_error *e)

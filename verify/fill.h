@@ -12,11 +12,16 @@ int kb_set_touch(struct kb_data *, struct kb_case_data *, struct kb_set *, struc
 // The two halves of that: values, hashes and guards of the inputs; results and scales of a set whose inputs are there.
 int kb_set_inputs(struct kb_data *, const struct kb_case_data *, struct kb_set *, struct kb_error *);
 int kb_set_reference(struct kb_data *, struct kb_case_data *, struct kb_set *, struct kb_error *);
+// The results alone, on whatever the inputs hold.
+int kb_set_results(struct kb_data *, struct kb_case_data *, struct kb_set *, struct kb_error *);
 // The key of the random numbers of one argument.
 uint64_t kb_fill_key(uint64_t seed, uint64_t set, int case_index, int arg);
 
 // How the values of an input in set number `set` come about, touched from `base` (0: not); false: from a file.
 bool kb_fill_of(const struct kb_data *, const struct kb_case_data *, uint64_t set, uint64_t base, int arg,
                 struct kbe_fill *);
+// The same for a set of this case, hard inputs too.
+bool kb_set_fill_of(const struct kb_data *, const struct kb_case_data *, const struct kb_set *, int arg,
+                    struct kbe_fill *);
 
 #endif

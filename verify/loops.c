@@ -96,15 +96,36 @@ void kb_loop_group_scale(const double *ref, uint64_t n, uint64_t group, double *
         scale[g] = group_scale(ref, g * group, kbe_umin(n, (g + 1) * group));
 }
 
-static void diff_at(const void *out, const void *ref, const double *scale, uint64_t i, const struct kbe_rule *rule,
+void kb_loop_probe(const void *from, void *to, uint64_t n, const struct kbe_probe *probe)
+{
+    int size = kbe_size(probe->dtype);
+    for (uint64_t i = 0; i < n; i++)
+        kbe_store(to, size, i, kbe_probe_code(probe, kbe_load(from, size, i), i));
+}
+
+void kb_loop_moved(const void *now, const void *before, double *moved, uint64_t n, int dtype, double factor)
+{
+    int size = kbe_is_float_type(dtype) ? 8 : kbe_size(dtype);
+    for (uint64_t i = 0; i < n; i++)
+        moved[i] = kbe_max(moved[i], kbe_moved_by(dtype, kbe_load(now, size, i), kbe_load(before, size, i), factor));
+}
+
+void kb_loop_level(double *moved, uint64_t n, uint64_t group, const double *levels)
+{
+    for (uint64_t i = 0; i < n; i++)
+        moved[i] = kbe_max(moved[i], levels[kbe_group_of(i, group)]);
+}
+
+static void diff_at(const void *out, const struct kbe_wanted *want, uint64_t i, const struct kbe_rule *rule,
                     struct kbe_diff *d)
 {
     int size = kbe_size(rule->dtype), ref_size = kbe_is_float_type(rule->dtype) ? 8 : size;
-    kbe_diff_of(rule, kbe_load(out, size, i), kbe_load(ref, ref_size, i),
-                scale ? scale[kbe_group_of(i, rule->group)] : 0.0, d);
+    kbe_diff_of(rule, kbe_load(out, size, i), kbe_load(want->ref, ref_size, i),
+                want->scale ? want->scale[kbe_group_of(i, rule->group)] : 0.0,
+                want->condition ? want->condition[i] : 0.0, d);
 }
 
-void kb_loop_compare(const void *out, const void *ref, const double *scale, uint64_t n, const struct kbe_rule *rule,
+void kb_loop_compare(const void *out, const struct kbe_wanted *want, uint64_t n, const struct kbe_rule *rule,
                      struct kbe_part *total)
 {
     struct kbe_part lanes[KBE_LANES];
@@ -116,7 +137,7 @@ void kb_loop_compare(const void *out, const void *ref, const double *scale, uint
             kbe_part_zero(&lanes[lane]);
         for (uint64_t i = begin; i < end; i++) {
             struct kbe_diff d;
-            diff_at(out, ref, scale, i, rule, &d);
+            diff_at(out, want, i, rule, &d);
             kbe_part_add(&lanes[(i - begin) % KBE_LANES], &d, i);
         }
         for (int half = KBE_LANES / 2; half; half /= 2)
@@ -126,12 +147,12 @@ void kb_loop_compare(const void *out, const void *ref, const double *scale, uint
     }
 }
 
-void kb_loop_map(const void *out, const void *ref, const double *scale, uint64_t n, const struct kbe_rule *rule,
+void kb_loop_map(const void *out, const struct kbe_wanted *want, uint64_t n, const struct kbe_rule *rule,
                  const struct kbe_map *map, uint64_t *cells)
 {
     for (uint64_t i = 0; i < n; i++) {
         struct kbe_diff d;
-        diff_at(out, ref, scale, i, rule, &d);
+        diff_at(out, want, i, rule, &d);
         if (d.bad)
             cells[kbe_map_cell(map, i)]++;
     }

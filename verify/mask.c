@@ -1,6 +1,5 @@
 #include "verify/mask.h"
 #include "base/clock.h"
-#include "verify/stress.h"
 
 #include <sys/random.h>
 
@@ -27,18 +26,21 @@ static int mask(struct kb_data *d, const struct kb_buffer *b, struct kb_error *e
 static int mask_set(struct kb_data *d, const struct kb_set *s, struct kb_error *e)
 {
     for (int i = 0; i < d->bench->arg_count; i++)
-        if (mask(d, &s->ref[i], e) || mask(d, &s->scale[i], e))
+        if (mask(d, &s->ref[i], e) || mask(d, &s->scale[i], e) || mask(d, &s->condition[i], e))
             return -1;
     return 0;
 }
 
 static int hash(struct kb_data *d, const struct kb_set *s, int arg, uint64_t *ref, uint64_t *scale, struct kb_error *e)
 {
+    uint64_t condition = 0;
     *ref = *scale = 0;
-    return (s->ref[arg].address && kb_op_hash(&d->ops, &s->ref[arg], ref, e)) ||
-                   (s->scale[arg].address && kb_op_hash(&d->ops, &s->scale[arg], scale, e))
-               ? -1
-               : 0;
+    if ((s->ref[arg].address && kb_op_hash(&d->ops, &s->ref[arg], ref, e)) ||
+        (s->scale[arg].address && kb_op_hash(&d->ops, &s->scale[arg], scale, e)) ||
+        (s->condition[arg].address && kb_op_hash(&d->ops, &s->condition[arg], &condition, e)))
+        return -1;
+    *scale = kbe_random(*scale, condition);
+    return 0;
 }
 
 static int close_set(struct kb_data *d, struct kb_set *s, struct kb_error *e)

@@ -65,13 +65,18 @@ static void fail(struct kb_judgement *j, const char *format, ...)
     j->pass = false;
 }
 
-static void judge_whole(const struct kb_bound *b, const struct kb_metrics *m, struct kb_judgement *j)
+// One element may err as far as it may; many may not all do so.
+static double most_scaled_rms(const struct kb_bound *b, uint64_t finite)
 {
-    double rms = m->rms_ref > 0 ? m->rms_ref : 1;
-    // The allowance counts here too: an error below it is none.
-    double relative = fmax(0, m->rmse - b->rule.allowance) / rms;
-    if (relative > b->scaled_rmse)
-        fail(j, "the error's root mean square is %.3g of the reference's, more than %.3g", relative, b->scaled_rmse);
+    return b->scaled_rms * (1 + 1 / sqrt((double)finite));
+}
+
+static void judge_whole(const struct kb_bound *b, const struct kbe_part *p, const struct kb_metrics *m,
+                        struct kb_judgement *j)
+{
+    double scaled = sqrt(p->sum_sq_scaled / (double)p->finite), most = most_scaled_rms(b, p->finite);
+    if (scaled > most)
+        fail(j, "the scaled errors' root mean square is %.3g, more than %.3g", scaled, most);
     else if (m->rmse > b->rmse)
         fail(j, "rmse %.3g is more than %.3g", m->rmse, b->rmse);
     else if (m->psnr_db < b->psnr_db)
@@ -99,6 +104,9 @@ void kb_judge(const struct kb_bound *b, const struct kbe_part *p, const struct k
     kb_judge_finite(p, elements, j);
     if (!j->pass)
         return;
+    if (p->invented)
+        return fail(j, "%llu of %llu elements are numbers where the reference is NaN or infinite", p->invented,
+                    (unsigned long long)elements);
     if (p->mismatches && b->rule.exact)
         return fail(j, "%llu of %llu elements differ", p->mismatches, (unsigned long long)elements);
     if (p->mismatches)
@@ -106,7 +114,7 @@ void kb_judge(const struct kb_bound *b, const struct kbe_part *p, const struct k
                     b->metric, b->bound);
     if (!p->finite)
         return fail(j, "nothing compared: the reference has no finite element");
-    judge_whole(b, m, j);
+    judge_whole(b, p, m, j);
     if (j->pass && m->constant)
         snprintf(j->reason, sizeof j->reason, "the reference is constant (%g), which proves nothing", p->ref_min);
     else if (j->pass && p->nonfinite_both)

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "verify/fill.h"
 #include "verify/metrics.h"
+#include "verify/rule.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -99,8 +100,8 @@ static int make(struct kb_data *d, struct kb_case_data *c, const struct kb_set *
 static int passes(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int arg, enum stand_in kind,
                   unsigned char *const *earlier, struct kb_error *e)
 {
-    const struct kb_arg *a = &d->bench->args[arg];
     uint64_t n = (uint64_t)c->elements[arg];
+    struct kb_wanted wanted = kb_rule_wanted(s, arg, false);
     struct kb_bound bound;
     struct kbe_part part;
     struct kb_metrics m;
@@ -108,11 +109,8 @@ static int passes(struct kb_data *d, struct kb_case_data *c, const struct kb_set
     int made = make(d, c, s, arg, kind, earlier, e);
     if (made <= 0)
         return made;
-    kb_bound_for(&d->bench->tolerance, a->dtype, c->terms, &bound);
-    bound.rule.group = kb_scale_group(a->ndim, c->shape[arg]);
-    bound.rule.fallback = s->fallback[arg];
-    if (kb_op_compare(&d->ops, &c->work[0][arg], &s->ref[arg], s->scale[arg].address ? &s->scale[arg] : NULL, n,
-                      &bound.rule, &part, e))
+    kb_rule_for(d, c, s, arg, &bound);
+    if (kb_op_compare(&d->ops, &c->work[0][arg], &wanted, n, &bound.rule, &part, e))
         return -1;
     kb_metrics_of(&part, n, &m);
     kb_judge(&bound, &part, &m, n, &j);

@@ -22,6 +22,9 @@ static const char *const kernel_names[KB_OPS_COUNT] = {
     [KB_OP_HASH] = "kb_hash",
     [KB_OP_INSPECT] = "kb_inspect",
     [KB_OP_GROUP_SCALE] = "kb_group_scale",
+    [KB_OP_PROBE] = "kb_probe",
+    [KB_OP_MOVED] = "kb_moved",
+    [KB_OP_LEVEL] = "kb_level",
     [KB_OP_COMPARE] = "kb_compare",
     [KB_OP_MAP] = "kb_map",
 };
@@ -270,21 +273,72 @@ int kb_op_group_scale(struct kb_ops *ops, const struct kb_buffer *ref, uint64_t 
     return launch(ops, KB_OP_GROUP_SCALE, (n + group - 1) / group, args, 4, e);
 }
 
-int kb_op_compare(struct kb_ops *ops, const struct kb_buffer *out, const struct kb_buffer *ref,
-                  const struct kb_buffer *scale, uint64_t n, const struct kbe_rule *rule, struct kbe_part *total,
-                  struct kb_error *e)
+int kb_op_probe(struct kb_ops *ops, const struct kb_buffer *from, const struct kb_buffer *to, uint64_t n,
+                const struct kbe_probe *probe, struct kb_error *e)
 {
+    if (!n)
+        return 0;
+    if (!ops->kernels) {
+        kb_loop_probe(from->host, to->host, n, probe);
+        return 0;
+    }
+    const void *args[] = {&from->address, &to->address, &n, probe};
+    return launch(ops, KB_OP_PROBE, blocks_for(n), args, 4, e);
+}
+
+int kb_op_moved(struct kb_ops *ops, const struct kb_buffer *now, const struct kb_buffer *before,
+                const struct kb_buffer *moved, uint64_t n, enum kb_dtype dtype, double factor, struct kb_error *e)
+{
+    int type = (int)dtype;
+    if (!n)
+        return 0;
+    if (!ops->kernels) {
+        kb_loop_moved(now->host, before->host, moved->host, n, type, factor);
+        return 0;
+    }
+    const void *args[] = {&now->address, &before->address, &moved->address, &n, &type, &factor};
+    return launch(ops, KB_OP_MOVED, blocks_for(n), args, 6, e);
+}
+
+int kb_op_level(struct kb_ops *ops, const struct kb_buffer *moved, uint64_t n, uint64_t group,
+                const struct kb_buffer *levels, struct kb_error *e)
+{
+    if (!n)
+        return 0;
+    if (!ops->kernels) {
+        kb_loop_level(moved->host, n, group, levels->host);
+        return 0;
+    }
+    const void *args[] = {&moved->address, &n, &group, &levels->address};
+    return launch(ops, KB_OP_LEVEL, blocks_for(n), args, 4, e);
+}
+
+// For the side that compares: pointers of the host, or addresses on the device.
+static struct kbe_wanted wanted_for(const struct kb_ops *ops, const struct kb_wanted *w)
+{
+    const struct kb_buffer *list[] = {w->ref, w->scale, w->condition};
+    const void *at[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++)
+        if (list[i])
+            at[i] = ops->kernels ? (const void *)(uintptr_t)list[i]->address : list[i]->host;
+    return (struct kbe_wanted){at[0], at[1], at[2]};
+}
+
+int kb_op_compare(struct kb_ops *ops, const struct kb_buffer *out, const struct kb_wanted *w, uint64_t n,
+                  const struct kbe_rule *rule, struct kbe_part *total, struct kb_error *e)
+{
+    struct kbe_wanted wanted = wanted_for(ops, w);
     kbe_part_zero(total);
     if (!n)
         return 0;
     if (!ops->kernels) {
-        kb_loop_compare(out->host, ref->host, scale ? scale->host : NULL, n, rule, total);
+        kb_loop_compare(out->host, &wanted, n, rule, total);
         return 0;
     }
-    uint64_t scale_address = scale ? scale->address : 0, blocks = (n + kbe_chunk(n) - 1) / kbe_chunk(n);
-    const void *args[] = {&out->address, &ref->address, &scale_address, &n, rule, &ops->results.address};
+    uint64_t blocks = (n + kbe_chunk(n) - 1) / kbe_chunk(n);
+    const void *args[] = {&out->address, &wanted, &n, rule, &ops->results.address};
     struct kbe_part *parts = kb_alloc((size_t)blocks * sizeof *parts);
-    int failed = launch(ops, KB_OP_COMPARE, blocks, args, 6, e) ||
+    int failed = launch(ops, KB_OP_COMPARE, blocks, args, 5, e) ||
                  ops->device->ops->to_host(ops->device, parts, ops->results.address, (size_t)blocks * sizeof *parts, e);
     for (uint64_t i = 0; !failed && i < blocks; i++)
         kbe_part_merge(total, &parts[i]);
@@ -292,22 +346,21 @@ int kb_op_compare(struct kb_ops *ops, const struct kb_buffer *out, const struct 
     return failed ? -1 : 0;
 }
 
-int kb_op_map(struct kb_ops *ops, const struct kb_buffer *out, const struct kb_buffer *ref,
-              const struct kb_buffer *scale, uint64_t n, const struct kbe_rule *rule, const struct kbe_map *map,
-              uint64_t *cells, struct kb_error *e)
+int kb_op_map(struct kb_ops *ops, const struct kb_buffer *out, const struct kb_wanted *w, uint64_t n,
+              const struct kbe_rule *rule, const struct kbe_map *map, uint64_t *cells, struct kb_error *e)
 {
+    struct kbe_wanted wanted = wanted_for(ops, w);
     size_t bytes = sizeof(uint64_t) * KBE_MAP_ROWS * KBE_MAP_COLUMNS;
     memset(cells, 0, bytes);
     if (!n)
         return 0;
     if (!ops->kernels) {
-        kb_loop_map(out->host, ref->host, scale ? scale->host : NULL, n, rule, map, cells);
+        kb_loop_map(out->host, &wanted, n, rule, map, cells);
         return 0;
     }
-    uint64_t scale_address = scale ? scale->address : 0;
-    const void *args[] = {&out->address, &ref->address, &scale_address, &n, rule, map, &ops->results.address};
+    const void *args[] = {&out->address, &wanted, &n, rule, map, &ops->results.address};
     if (ops->device->ops->fill(ops->device, ops->results.address, 0, bytes, e) ||
-        launch(ops, KB_OP_MAP, blocks_for(n), args, 7, e))
+        launch(ops, KB_OP_MAP, blocks_for(n), args, 6, e))
         return -1;
     return ops->device->ops->to_host(ops->device, cells, ops->results.address, bytes, e);
 }

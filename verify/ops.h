@@ -3,7 +3,8 @@
 #ifndef KB_VERIFY_OPS_H
 #define KB_VERIFY_OPS_H
 #include "jit/device.h"
-#include "verify/element.h"
+#include "verify/element_compare.h"
+#include "verify/element_fill.h"
 
 #include <stdbool.h>
 
@@ -18,6 +19,9 @@ enum kb_op {
     KB_OP_HASH,
     KB_OP_INSPECT,
     KB_OP_GROUP_SCALE,
+    KB_OP_PROBE,
+    KB_OP_MOVED,
+    KB_OP_LEVEL,
     KB_OP_COMPARE,
     KB_OP_MAP,
     KB_OPS_COUNT
@@ -68,12 +72,23 @@ int kb_op_count_poison(struct kb_ops *, const struct kb_buffer *, uint64_t n, en
 // Root mean square of each `group` consecutive elements of a reference (doubles) into scale (doubles, one a group).
 int kb_op_group_scale(struct kb_ops *, const struct kb_buffer *ref, uint64_t n, uint64_t group,
                       const struct kb_buffer *scale, struct kb_error *);
-// ref: doubles for floating types, else the type itself. scale may be NULL.
-int kb_op_compare(struct kb_ops *, const struct kb_buffer *out, const struct kb_buffer *ref,
-                  const struct kb_buffer *scale, uint64_t n, const struct kbe_rule *, struct kbe_part *,
-                  struct kb_error *);
+// Inputs that moved by a little (verify/probe.h): a floating type's values from one buffer to another.
+int kb_op_probe(struct kb_ops *, const struct kb_buffer *from, const struct kb_buffer *to, uint64_t n,
+                const struct kbe_probe *, struct kb_error *);
+// moved (doubles): the furthest that each element of a reference has moved, times the factor; integers in steps.
+int kb_op_moved(struct kb_ops *, const struct kb_buffer *now, const struct kb_buffer *before,
+                const struct kb_buffer *moved, uint64_t n, enum kb_dtype, double factor, struct kb_error *);
+// Raises each element to its group's level (doubles, one a group).
+int kb_op_level(struct kb_ops *, const struct kb_buffer *moved, uint64_t n, uint64_t group,
+                const struct kb_buffer *levels, struct kb_error *);
+
+struct kb_wanted { // what an output is compared with, in buffers; scale and condition NULL: none (see kbe_diff_of)
+    const struct kb_buffer *ref, *scale, *condition;
+};
+int kb_op_compare(struct kb_ops *, const struct kb_buffer *out, const struct kb_wanted *, uint64_t n,
+                  const struct kbe_rule *, struct kbe_part *, struct kb_error *);
 // Wrong elements by cell; cells: KBE_MAP_ROWS * KBE_MAP_COLUMNS counters.
-int kb_op_map(struct kb_ops *, const struct kb_buffer *out, const struct kb_buffer *ref, const struct kb_buffer *scale,
-              uint64_t n, const struct kbe_rule *, const struct kbe_map *, uint64_t *cells, struct kb_error *);
+int kb_op_map(struct kb_ops *, const struct kb_buffer *out, const struct kb_wanted *, uint64_t n,
+              const struct kbe_rule *, const struct kbe_map *, uint64_t *cells, struct kb_error *);
 
 #endif

@@ -2,7 +2,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "verify/fill.h"
+#include "verify/probe.h"
 #include "verify/repeat.h"
+#include "verify/rule.h"
 #include "verify/standalone_support.h"
 
 #include <inttypes.h>
@@ -10,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char kb_embedded_element_h[];
-extern const unsigned kb_embedded_element_h_size;
+extern const char kb_embedded_element_h[], kb_embedded_element_fill_h[], kb_embedded_element_compare_h[];
 
 struct writer {
     struct kb_data *d;
@@ -41,6 +42,17 @@ static void add_comment(struct kb_text *t, const char *label, const char *text)
     free(clean);
 }
 
+// Without its includes of the others.
+static void add_embedded(struct kb_text *t, const char *text)
+{
+    for (const char *line = text, *end; *line; line = end) {
+        end = strchrnul(line, '\n');
+        end += *end != 0;
+        if (strncmp(line, "#include \"", 10))
+            kb_text_bytes(t, line, (size_t)(end - line));
+    }
+}
+
 static void add_head(struct writer *w)
 {
     const struct kb_variant *v = w->s->variant;
@@ -59,7 +71,9 @@ static void add_head(struct writer *w)
         kb_text_addf(&w->out, "#define %s %s\n", v->defines[i].name, v->defines[i].value ? v->defines[i].value : "1");
     kb_text_addf(&w->out, "#include \"%s\"\n\n// ---- how inputs are made and outputs are compared\n\n", v->source);
     kb_text_add(&w->out, "#pragma nv_diag_suppress 177 // not all of it is used\n");
-    kb_text_bytes(&w->out, kb_embedded_element_h, kb_embedded_element_h_size);
+    add_embedded(&w->out, kb_embedded_element_h);
+    add_embedded(&w->out, kb_embedded_element_fill_h);
+    add_embedded(&w->out, kb_embedded_element_compare_h);
     kb_text_add(&w->out, kb_standalone_support);
     kb_text_add(&w->out, "\n// ---- this case\n\n");
 }
@@ -95,7 +109,7 @@ static int add_data(struct writer *w, int arg, size_t *used, struct kb_error *e)
 static bool is_generated(const struct writer *w, int arg)
 {
     struct kbe_fill f;
-    return !w->set->stressed && kb_fill_of(w->d, w->c, w->set->number, w->set->base, arg, &f);
+    return kb_set_fill_of(w->d, w->c, w->set, arg, &f);
 }
 
 static int add_all_data(struct writer *w, struct kb_error *e)
@@ -116,37 +130,50 @@ static void window(const struct writer *w, uint64_t *first, uint64_t *n)
     *n = all - *first < KB_STANDALONE_WINDOW ? all - *first : KB_STANDALONE_WINDOW;
 }
 
+static void add_doubles(struct kb_text *t, const char *name, const double *values, uint64_t n)
+{
+    kb_text_addf(t, "static const double %s[] = {", name);
+    for (uint64_t i = 0; i < n; i++) {
+        add_number(t, values[i]);
+        kb_text_add(t, i % 8 == 7 ? ",\n    " : ", ");
+    }
+    kb_text_add(t, n ? "};\n" : "0};\n");
+}
+
+// A part of a buffer of doubles; zeros where there is none.
+static int add_part(struct writer *w, const char *name, const struct kb_buffer *b, uint64_t first, uint64_t n,
+                    struct kb_error *e)
+{
+    double *values = kb_alloc(n * 8 + 8);
+    int failed = b && n && w->d->device->ops->to_host(w->d->device, values, b->address + first * 8, n * 8, e);
+    if (!failed)
+        add_doubles(&w->out, name, values, n);
+    free(values);
+    return failed ? -1 : 0;
+}
+
 static int add_wanted(struct writer *w, uint64_t group, struct kb_error *e)
 {
     int arg = w->s->arg;
-    const struct kb_buffer *ref = &w->set->ref[arg], *scale = &w->set->scale[arg];
+    bool exact = w->d->bench->tolerance.kind == KB_TOLERANCE_EXACT;
+    struct kb_wanted wanted = kb_rule_wanted(w->set, arg, !exact);
     uint64_t first, n, size = kb_dtype_bytes(kb_reference_type(w->d->bench->args[arg].dtype));
     window(w, &first, &n);
     uint64_t first_group = first / group, groups = n ? (first + n - 1) / group - first_group + 1 : 0;
     unsigned char *bytes = kb_alloc(n * size + 8);
     uint64_t *want = kb_alloc(n * 8 + 8);
-    double *scales = kb_alloc(groups * 8 + 8);
-    struct kb_device *device = w->d->device;
-    int failed =
-        n &&
-        (device->ops->to_host(device, bytes, ref->address + first * size, n * size, e) ||
-         (scale->address && device->ops->to_host(device, scales, scale->address + first_group * 8, groups * 8, e)));
+    int failed = n && w->d->device->ops->to_host(w->d->device, bytes, wanted.ref->address + first * size, n * size, e);
     for (uint64_t i = 0; i < n; i++)
         want[i] = kbe_load(bytes, (int)size, i);
     if (!failed) {
         kb_text_addf(&w->out, "// what the reference has from element %" PRIu64 " of %s on: %s\n", first,
                      w->d->bench->args[arg].name, size == 8 ? "bits" : "values");
         add_words(&w->out, "kbe_want", want, n);
-        kb_text_add(&w->out, "static const double kbe_scale[] = {");
-        for (uint64_t i = 0; i < groups; i++) {
-            add_number(&w->out, scales[i]);
-            kb_text_add(&w->out, ", ");
-        }
-        kb_text_add(&w->out, groups ? "};\n" : "0};\n");
+        failed = add_part(w, "kbe_scale", wanted.scale, first_group, groups, e) ||
+                 add_part(w, "kbe_condition", wanted.condition, first, n, e);
     }
     free(bytes);
     free(want);
-    free(scales);
     return failed ? -1 : 0;
 }
 
@@ -187,16 +214,19 @@ static void add_fill(struct writer *w, int arg)
                      arg, arg);
         return;
     }
-    kb_fill_of(w->d, w->c, w->set->number, w->set->base, arg, &f);
+    kb_set_fill_of(w->d, w->c, w->set, arg, &f);
     add_keys(w, arg);
     kb_text_addf(&w->out, "        kbe_fill f%d = {kbe_keys_%d[%s][0], %lluu, %lluu, ", arg, arg,
                  w->s->same ? "0" : "call / 2", f.inner, f.rows);
     add_number(&w->out, f.a);
     kb_text_add(&w->out, ", ");
     add_number(&w->out, f.b);
-    kb_text_addf(&w->out,
-                 ", %d, %d, kbe_keys_%d[%s][1]};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", f.kind,
-                 f.dtype, arg, w->s->same ? "0" : "call / 2", arg, arg, arg);
+    kb_text_addf(&w->out, ", %d, %d, kbe_keys_%d[%s][1], %d, %d, ", f.kind, f.dtype, arg, w->s->same ? "0" : "call / 2",
+                 f.hard, f.shift);
+    add_number(&w->out, f.large);
+    kb_text_add(&w->out, ", ");
+    add_number(&w->out, f.small);
+    kb_text_addf(&w->out, "};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", arg, arg, arg);
 }
 
 static void add_poison(struct writer *w, int arg)
@@ -277,12 +307,15 @@ static void add_comparing(struct writer *w, const struct kb_bound *b)
     kb_text_addf(&w->out, "    // tolerance: %s\n", b->why);
     add_rule(w, &b->rule);
     kb_text_addf(&w->out,
-                 "    kbe_u64 *want;\n    double *scale;\n    kbe_seen *seen;\n"
+                 "    kbe_u64 *want;\n    double *scale, *condition;\n    kbe_seen *seen;\n"
                  "    KBE_TRY(cudaMallocManaged(&want, sizeof kbe_want));\n"
                  "    KBE_TRY(cudaMallocManaged(&scale, sizeof kbe_scale));\n"
+                 "    KBE_TRY(cudaMallocManaged(&condition, sizeof kbe_condition));\n"
                  "    KBE_TRY(cudaMallocManaged(&seen, %d * sizeof *seen));\n"
                  "    memcpy(want, kbe_want, sizeof kbe_want);\n    memcpy(scale, kbe_scale, sizeof kbe_scale);\n"
-                 "    kbe_look<<<1, 128>>>(rule, a%d.data, want, scale, %" PRIu64 "u, %" PRIu64 "u, %d, seen);\n"
+                 "    memcpy(condition, kbe_condition, sizeof kbe_condition);\n"
+                 "    kbe_look<<<1, 128>>>(rule, a%d.data, want, scale, condition, %" PRIu64 "u, %" PRIu64
+                 "u, %d, seen);\n"
                  "    KBE_TRY(cudaDeviceSynchronize());\n"
                  "    wrong |= kbe_report(seen, %" PRIu64 "u, %" PRIu64 "u);\n",
                  KB_STANDALONE_WINDOW, w->s->arg, first, n, (w->s->calls - 1) & 1, first, n);
@@ -303,18 +336,14 @@ static void add_main(struct writer *w, const struct kb_bound *b)
     kb_text_add(&w->out, "    puts(wrong ? \"WRONG\" : \"nothing wrong is seen\");\n    return wrong;\n}\n");
 }
 
-char *kb_standalone_text(struct kb_data *d, const struct kb_case_data *c, const struct kb_set *set,
-                         const struct kb_standalone *s, struct kb_error *e)
+char *kb_standalone_text(struct kb_data *d, struct kb_case_data *c, struct kb_set *set, const struct kb_standalone *s,
+                         struct kb_error *e)
 {
     struct writer w = {.d = d, .c = c, .set = set, .s = s};
-    const struct kb_arg *a = &d->bench->args[s->arg];
     struct kb_bound bound;
-    if (set->stressed)
-        kb_bound_for_stress(&d->bench->tolerance, a->dtype, c->terms, &bound);
-    else
-        kb_bound_for(&d->bench->tolerance, a->dtype, c->terms, &bound);
-    bound.rule.group = kb_scale_group(a->ndim, c->shape[s->arg]);
-    bound.rule.fallback = set->fallback[s->arg];
+    if (d->has_reference && kb_probe_condition(d, c, set, e))
+        return NULL;
+    kb_rule_for(d, c, set, s->arg, &bound);
     add_head(&w);
     if (add_all_data(&w, e) || (d->has_reference && add_wanted(&w, bound.rule.group, e))) {
         kb_text_free(&w.out);

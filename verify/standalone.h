@@ -23,7 +23,7 @@ struct kb_standalone {
 };
 // The file's text; owned by the caller. set: filled, with its reference if there is one. NULL if inputs that no
 // generator makes are too many bytes, or the device failed.
-char *kb_standalone_text(struct kb_data *, const struct kb_case_data *, const struct kb_set *,
-                         const struct kb_standalone *, struct kb_error *);
+char *kb_standalone_text(struct kb_data *, struct kb_case_data *, struct kb_set *, const struct kb_standalone *,
+                         struct kb_error *);
 
 #endif

@@ -14,6 +14,7 @@ struct kb_trial_output { // of one argument that the kernel writes
     int64_t guard_first;
     bool compared; // what follows is only then valid
     struct kb_bound bound;
+    bool conditioned; // with the condition of the set (verify/probe.h)
     struct kbe_part part;
     struct kb_metrics metrics;
     bool has_bad;

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char kb_embedded_element_h[], kb_embedded_element_cu[], kb_embedded_roofs_cuh[];
-extern const unsigned kb_embedded_element_h_size, kb_embedded_element_cu_size, kb_embedded_roofs_cuh_size;
+#define EMBEDDED(id)                                                                                                   \
+    extern const char kb_embedded_##id[];                                                                              \
+    extern const unsigned kb_embedded_##id##_size
+EMBEDDED(element_cu);
+EMBEDDED(element_h);
+EMBEDDED(element_fill_h);
+EMBEDDED(element_compare_h);
+EMBEDDED(roofs_cuh);
 
 struct entry_head {
     char magic[8];
@@ -28,10 +34,13 @@ const char *kb_builtin_main(void)
 
 int kb_builtin_files(const char *name, const struct kb_compile_file **files, struct kb_error *e)
 {
-    static struct kb_compile_file list[3];
+    static struct kb_compile_file list[5];
     list[0] = (struct kb_compile_file){"element.cu", kb_embedded_element_cu, kb_embedded_element_cu_size};
     list[1] = (struct kb_compile_file){"element.h", kb_embedded_element_h, kb_embedded_element_h_size};
-    list[2] = (struct kb_compile_file){"roofs.cuh", kb_embedded_roofs_cuh, kb_embedded_roofs_cuh_size};
+    list[2] = (struct kb_compile_file){"element_fill.h", kb_embedded_element_fill_h, kb_embedded_element_fill_h_size};
+    list[3] = (struct kb_compile_file){"element_compare.h", kb_embedded_element_compare_h,
+                                       kb_embedded_element_compare_h_size};
+    list[4] = (struct kb_compile_file){"roofs.cuh", kb_embedded_roofs_cuh, kb_embedded_roofs_cuh_size};
     *files = list;
     if (!strcmp(name, "element"))
         return (int)KB_COUNT(list);

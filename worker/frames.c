@@ -197,6 +197,8 @@ void kb_worker_end(int64_t job, const struct kb_worker_end *end)
         cJSON *head = outcome("rung", job, end);
         kb_json_set_text(head, "rung", end->rung);
         kb_json_measured(head, "ms", end->ms, end->ms < 0 ? "not finished" : NULL);
+        if (end->not_tried)
+            kb_json_set(head, "not_tried", cJSON_Duplicate(end->not_tried, true));
         kb_worker_send(head, NULL, 0);
     }
     cJSON *head = outcome("done", job, end);

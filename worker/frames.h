@@ -25,6 +25,7 @@ void kb_worker_done(int64_t job, const char *status, const char *reason, bool po
 struct kb_worker_end {
     const char *rung; // NULL: only `done`
     const char *status, *reason, *fault_of;
+    const cJSON *not_tried; // texts that go with the rung; NULL: everything was tried
     double ms;
     bool poisoned;
 };

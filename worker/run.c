@@ -33,9 +33,12 @@ void run_end(struct run_worker *w, const struct kb_frame *f, const char *rung, c
                       .status = status,
                       .reason = reason,
                       .fault_of = !strcmp(status, "fail") && w->data.reference_failed ? "reference" : NULL,
+                      .not_tried = w->not_tried,
                       .ms = run_ms(w),
                       .poisoned = lost,
                   });
+    cJSON_Delete(w->not_tried);
+    w->not_tried = NULL;
     w->quit = w->quit || lost;
 }
 

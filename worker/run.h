@@ -41,6 +41,7 @@ struct run_worker {
     uint64_t uses;
     int64_t started_us;           // the request at hand
     const struct kb_frame *frame; // the request at hand
+    cJSON *not_tried;             // texts that go with its rung; NULL: everything was tried
     bool idle;                    // which any other may end
     int64_t alive_us;             // when a sign of life was sent last
     bool headline_only;           // profile worker: prepares the headline case alone, and no timing

@@ -27,10 +27,12 @@ static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, 
                                   struct kb_set *own, struct kb_error *e)
 {
     struct kb_set *s = NULL;
+    const char *why;
     int stress = stress_of(failure);
     if (stress >= 0) {
-        if (!kb_stress_set(&w->data, c, (enum kb_stress)stress, &s, e) && !s)
-            kb_fail(e, c->label, NULL, "the inputs of that trial cannot be made again");
+        if (!kb_stress_set(&w->data, c, (enum kb_stress)stress, &s, &why, e) && !s)
+            kb_fail(e, c->label, NULL, "the inputs of that trial cannot be made again: %s",
+                    why ? why : "the case does not meet them");
         return s;
     }
     if (kb_set_make(&w->data, c, own, e))

@@ -217,12 +217,11 @@ static void send_pool(const struct kb_frame *f, const struct kb_case_data *c, co
 // it is the reference that takes long.
 static void prepare_stress(struct run_worker *w, const struct kb_frame *f, struct kb_error *e)
 {
-    int index = kb_data_small_case(&w->data);
     struct kb_set *unused;
-    if (index < 0 || w->data.on_cpu || w->headline_only)
-        return;
-    for (int kind = 0; kind < KB_STRESSES && !run_cancelled(f) && !run_device_lost(w); kind++)
-        kb_stress_set(&w->data, &w->data.cases[index], (enum kb_stress)kind, &unused, e);
+    const char *why;
+    for (int i = 0; !w->data.on_cpu && !w->headline_only && i < w->data.bench->case_count; i++)
+        for (int kind = 0; kind < KB_STRESSES && !run_cancelled(f) && !run_device_lost(w); kind++)
+            kb_stress_set(&w->data, &w->data.cases[i], (enum kb_stress)kind, &unused, &why, e);
 }
 
 void run_prepare(struct run_worker *w, const struct kb_frame *f)

@@ -51,23 +51,39 @@ static int same_bytes(struct selftest *t, const struct kb_buffer *b, const void 
     return failed;
 }
 
-// Each kind of fill; leaves the last one in b and host.
+static int one_fill(struct selftest *t, const struct kb_buffer *b, void *host, const struct kbe_fill *f,
+                    const char *what, const char *detail)
+{
+    bool same = false;
+    kb_loop_fill(host, t->n, f);
+    if (kb_op_fill(&t->ops, b, t->n, f, &t->error) || same_bytes(t, b, host, &same))
+        return -1;
+    expect(t, same, what, detail);
+    return 0;
+}
+
+// Each kind of fill, and each kind of hard inputs in its domain; leaves the last one in b and host.
 static int fills(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer *b, void *host)
 {
-    for (int kind = 0; kind < KB_FILL_FILE; kind++) {
-        struct kbe_fill f = {.key = 0x1234 + (uint64_t)kind,
-                             .inner = 100,
-                             .rows = t->n / 100,
-                             .a = -3,
-                             .b = 5,
-                             .kind = kind,
-                             .dtype = (int)dtype,
-                             .other = kind % 2 ? 0x4321 : 0};
-        bool same = false;
-        kb_loop_fill(host, t->n, &f);
-        if (kb_op_fill(&t->ops, b, t->n, &f, &t->error) || same_bytes(t, b, host, &same))
+    static const int domains[] = {KBE_NORMAL, KBE_UNIFORM, KBE_LOGNORMAL, KBE_INTEGERS};
+    struct kbe_fill f = {
+        .inner = 100, .rows = t->n / 100, .a = -3, .b = 5, .dtype = (int)dtype, .large = 100, .small = 0x1p-9};
+    for (int hard = KBE_LARGE; hard <= KBE_MIXED_ROWS; hard++) {
+        char which[16];
+        snprintf(which, sizeof which, "kind %d", hard);
+        f.key = 0x4321 + (kbe_u64)hard;
+        f.hard = hard;
+        f.kind = domains[hard % 4];
+        if (one_fill(t, b, host, &f, "hard inputs", which))
             return -1;
-        expect(t, same, "fill", kb_fill_name((enum kb_fill_kind)kind));
+    }
+    f.hard = KBE_PLAIN;
+    for (int kind = 0; kind < KB_FILL_FILE; kind++) {
+        f.key = 0x1234 + (kbe_u64)kind;
+        f.kind = kind;
+        f.other = kind % 2 ? 0x4321 : 0;
+        if (one_fill(t, b, host, &f, "fill", kb_fill_name((enum kb_fill_kind)kind)))
+            return -1;
     }
     return 0;
 }
@@ -178,9 +194,9 @@ static int poisons(struct selftest *t, enum kb_dtype dtype, const struct kb_buff
 }
 
 struct pair { // an output with its reference, here and there
-    struct kb_buffer out, ref, scale;
+    struct kb_buffer out, ref, scale, condition;
     void *host_out, *host_ref;
-    double *host_scale;
+    double *host_scale, *host_condition;
     uint64_t group;
 };
 
@@ -202,12 +218,13 @@ static int compares(struct selftest *t, enum kb_dtype dtype, const struct pair *
                             .fallback = 1,
                             .group = p->group,
                             .dtype = (int)dtype};
-    const struct kb_buffer *scale = kb_dtype_is_float(dtype) ? &p->scale : NULL;
-    const double *host_scale = scale ? p->host_scale : NULL;
-    kb_loop_compare(p->host_out, p->host_ref, host_scale, t->n, &rule, &host);
-    kb_loop_map(p->host_out, p->host_ref, host_scale, t->n, &rule, &map, host_cells);
-    if (kb_op_compare(&t->ops, &p->out, &p->ref, scale, t->n, &rule, &part, &t->error) ||
-        kb_op_map(&t->ops, &p->out, &p->ref, scale, t->n, &rule, &map, cells, &t->error))
+    bool wide = kb_dtype_is_float(dtype);
+    struct kbe_wanted here = {p->host_ref, wide ? p->host_scale : NULL, p->host_condition};
+    struct kb_wanted there = {&p->ref, wide ? &p->scale : NULL, &p->condition};
+    kb_loop_compare(p->host_out, &here, t->n, &rule, &host);
+    kb_loop_map(p->host_out, &here, t->n, &rule, &map, host_cells);
+    if (kb_op_compare(&t->ops, &p->out, &there, t->n, &rule, &part, &t->error) ||
+        kb_op_map(&t->ops, &p->out, &there, t->n, &rule, &map, cells, &t->error))
         return -1;
     expect(t, same_part(&part, &host), "compare", "");
     expect(t, !memcmp(cells, host_cells, sizeof cells), "map", "");
@@ -248,15 +265,56 @@ static int references(struct selftest *t, enum kb_dtype dtype, struct pair *p)
     return 0;
 }
 
+// Values that moved, in each way, and how far references did.
+static int probes(struct selftest *t, enum kb_dtype dtype, struct pair *p)
+{
+    void *moved = kb_alloc(t->n * 8), *before = kb_alloc(t->n * 8);
+    uint64_t groups = (t->n + p->group - 1) / p->group;
+    struct kb_buffer was = {0};
+    bool same = false;
+    int failed = make(t, kb_reference_type(dtype), t->n, &was);
+    memcpy(before, p->host_ref, was.bytes);
+    for (int move = KBE_MOVE_UP; !failed && kb_dtype_is_float(dtype) && move <= KBE_MOVE_SOME; move++) {
+        struct kbe_probe probe = {.key = 99,
+                                  .inner = 100,
+                                  .one_of = 7,
+                                  .delta = 0x1p-3,
+                                  .move = move,
+                                  .dtype = (int)kb_reference_type(dtype)};
+        kb_loop_probe(p->host_ref, moved, t->n, &probe);
+        failed = kb_op_probe(&t->ops, &p->ref, &was, t->n, &probe, &t->error) || same_bytes(t, &was, moved, &same);
+        expect(t, same, "probe", "");
+        memcpy(before, moved, was.bytes);
+    }
+    for (uint64_t i = 0; !kb_dtype_is_float(dtype) && i < t->n; i += 11)
+        kbe_store(before, (int)kb_dtype_bytes(dtype), i, i & 0x3f);
+    memset(p->host_condition, 0, t->n * 8);
+    kb_loop_moved(p->host_ref, before, p->host_condition, t->n, (int)dtype, 0.125);
+    kb_loop_level(p->host_condition, t->n, p->group, p->host_scale);
+    failed = failed || upload(t, &was, before) ||
+             t->device->ops->fill(t->device, p->condition.address, 0, p->condition.bytes, &t->error) ||
+             t->device->ops->to_device(t->device, p->scale.address, p->host_scale, groups * 8, &t->error) ||
+             kb_op_moved(&t->ops, &p->ref, &was, &p->condition, t->n, dtype, 0.125, &t->error) ||
+             kb_op_level(&t->ops, &p->condition, t->n, p->group, &p->scale, &t->error) ||
+             same_bytes(t, &p->condition, p->host_condition, &same);
+    expect(t, same, "moved", "");
+    if (was.address)
+        t->device->ops->free(t->device, &was);
+    free(moved);
+    free(before);
+    return failed;
+}
+
 static void release(struct selftest *t, struct pair *p)
 {
-    struct kb_buffer *all[] = {&p->out, &p->ref, &p->scale};
+    struct kb_buffer *all[] = {&p->out, &p->ref, &p->scale, &p->condition};
     for (size_t i = 0; i < KB_COUNT(all); i++)
         if (all[i]->address)
             t->device->ops->free(t->device, all[i]);
     free(p->host_out);
     free(p->host_ref);
     free(p->host_scale);
+    free(p->host_condition);
 }
 
 static int one_type(struct selftest *t, enum kb_dtype dtype)
@@ -269,10 +327,12 @@ static int one_type(struct selftest *t, enum kb_dtype dtype)
     p.host_out = kb_alloc(t->n * 8);
     p.host_ref = kb_alloc(t->n * 8);
     p.host_scale = kb_alloc(groups * 8);
+    p.host_condition = kb_alloc(t->n * 8);
     int failed = make(t, dtype, t->n, &p.out) || make(t, ref, t->n, &p.ref) || make(t, KB_F64, groups, &p.scale) ||
-                 fills(t, dtype, &p.out, p.host_out) || hashes(t, &p.out, p.host_out) ||
-                 disturbs(t, dtype, &p.out, p.host_out) || masks(t, &p.out, p.host_out) || guards(t, &p.out) ||
-                 references(t, dtype, &p) || compares(t, dtype, &p);
+                 make(t, KB_F64, t->n, &p.condition) || fills(t, dtype, &p.out, p.host_out) ||
+                 hashes(t, &p.out, p.host_out) || disturbs(t, dtype, &p.out, p.host_out) ||
+                 masks(t, &p.out, p.host_out) || guards(t, &p.out) || references(t, dtype, &p) ||
+                 probes(t, dtype, &p) || compares(t, dtype, &p);
     struct kb_buffer second = {0};
     failed = failed || make(t, dtype, t->n, &second) || poisons(t, dtype, &p.out, &second, p.host_out);
     if (second.address)

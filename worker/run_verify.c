@@ -241,26 +241,54 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
     free(label);
 }
 
-// One call each: what two calls tell, the cases have told.
-static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
-                      const struct kb_plan *plan, struct outcome *o, struct kb_error *e)
+static void leave_out(struct run_worker *w, const struct kb_case_data *c, enum kb_stress kind, const char *why)
 {
-    for (int kind = 0; kind < KB_STRESSES && !o->failed; kind++) {
-        struct kb_trial t = {0};
-        struct kb_set *s;
-        if (kb_stress_set(&w->data, c, (enum kb_stress)kind, &s, e))
-            return -1;
-        if (!s)
-            continue;
-        w->data.reference_failed = false;
-        if (kb_trial_single(&w->data, c, s, kind & 1, &v->program, plan, v->variant, &t, e)) {
-            kb_trial_free(&t);
-            return -1;
-        }
-        t.inputs = kb_stress_name((enum kb_stress)kind);
+    char *text = kb_format("%s: %s (%s)", c->label, kb_stress_name(kind), why);
+    w->not_tried = w->not_tried ? w->not_tried : cJSON_CreateArray();
+    cJSON_AddItemToArray(w->not_tried, cJSON_CreateString(text));
+    free(text);
+}
+
+// One call: what two calls tell, the cases have told.
+static int try_kind(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                    enum kb_stress kind, struct outcome *o, struct kb_error *e)
+{
+    struct kb_trial t = {0};
+    struct kb_plan plan = {0};
+    struct kb_set *s;
+    const char *why;
+    if (kb_stress_set(&w->data, c, kind, &s, &why, e))
+        return -1;
+    if (why)
+        leave_out(w, c, kind, why);
+    if (!s)
+        return 0;
+    w->data.reference_failed = false;
+    int failed = kb_data_prepare(&w->data, c, e) ||
+                 kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e) ||
+                 kb_trial_single(&w->data, c, s, (int)kind & 1, &v->program, &plan, v->variant, &t, e);
+    if (!failed) {
+        t.inputs = kb_stress_name(kind);
         tell_beyond(w, f, v, c, &(struct calls){.set = s, .count = 1}, &t, o);
-        kb_trial_free(&t);
+        if (t.pass && t.notable && t.reason[0] && !o->remark[0])
+            snprintf(o->remark, sizeof o->remark, "%s, %s: %.400s", c->label, t.inputs, t.reason);
     }
+    kb_trial_free(&t);
+    kb_plan_free(&plan);
+    return failed;
+}
+
+// Hard inputs, on a small case each kind by itself, on timed ones all together.
+static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o,
+                      struct kb_error *e)
+{
+    for (int i = 0; i < w->data.bench->case_count; i++)
+        for (int kind = 0; kind < KB_STRESSES && !o->failed; kind++) {
+            if (run_cancelled(f))
+                return 0;
+            if (try_kind(w, f, v, &w->data.cases[i], (enum kb_stress)kind, o, e))
+                return -1;
+        }
     return 0;
 }
 
@@ -279,23 +307,23 @@ static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_
     return failed;
 }
 
-// What no case asks for: inputs that the bench does not have, and many calls of a freshly loaded module.
+// What no case asks for: inputs that the bench does not have, and many calls of a freshly loaded module. On a GPU a
+// case that is not small would hold the verdict back; timing calls it often, and looks.
 static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o)
 {
     int index = kb_data_small_case(&w->data);
     struct kb_error error = {0};
     struct kb_plan plan = {0};
-    if (index < 0)
-        return;
-    struct kb_case_data *c = &w->data.cases[index];
+    struct kb_case_data *c = index < 0 ? NULL : &w->data.cases[index];
     w->data.reference_failed = false;
-    if (!w->data.on_cpu &&
-        !kb_case_is_small(&w->data, c)) // would hold the verdict back; timing calls it often, and looks
-        return;
-    int failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
-                 try_stress(w, f, v, c, &plan, o, &error) || (!o->failed && try_again(w, f, v, c, &plan, o, &error));
+    bool again = c && (w->data.on_cpu || kb_case_is_small(&w->data, c));
+    int failed = try_stress(w, f, v, o, &error);
+    if (!failed && !o->failed && again && !run_cancelled(f))
+        failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
+                 try_again(w, f, v, c, &plan, o, &error);
     if (failed)
-        note_failure(o, c->label, true, w->data.reference_failed, kb_error_line(&error));
+        note_failure(o, c ? c->label : "inputs that verify adds", true, w->data.reference_failed,
+                     kb_error_line(&error));
     kb_plan_free(&plan);
 }
 

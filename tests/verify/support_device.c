@@ -68,6 +68,12 @@ static int toy_copy(struct kb_device *d, uint64_t to, uint64_t from, size_t n, s
 {
     return toy_to_device(d, to, (const void *)(uintptr_t)from, n, e);
 }
+static int toy_fill(struct kb_device *d, uint64_t to, uint8_t byte, size_t n, struct kb_error *e)
+{
+    (void)d, (void)e;
+    memset((void *)(uintptr_t)to, byte, n);
+    return 0;
+}
 static int toy_undefine(struct kb_device *d, uint64_t address, size_t n, struct kb_error *e)
 {
     (void)d, (void)address, (void)e;
@@ -136,6 +142,7 @@ static const struct kb_device_ops toy_ops = {
     .to_device = toy_to_device,
     .to_host = toy_to_host,
     .copy = toy_copy,
+    .fill = toy_fill,
     .undefined = toy_undefine,
     .load = toy_load,
     .unload = toy_unload,

@@ -210,7 +210,7 @@ static void comparison_covers_all_sizes(void **state)
         struct kbe_part part;
         uint64_t n = sizes[k];
         out[n - 1] = 1;
-        kb_loop_compare(out, ref, NULL, n, &rule, &part);
+        kb_loop_compare(out, &(struct kbe_wanted){ref, NULL, NULL}, n, &rule, &part);
         assert_int_equal(part.finite, n);
         assert_int_equal(part.mismatches, 1);
         assert_int_equal(part.first_bad, n - 1);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+static const struct kb_tolerance exactly = {KB_TOLERANCE_EXACT, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 static const struct kb_tolerance automatic = {KB_TOLERANCE_AUTO, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 struct verdict {
@@ -30,14 +31,14 @@ static struct verdict compare(const struct kb_tolerance *t, enum kb_dtype dtype,
     uint64_t groups = n ? (n + group - 1) / group : 0;
     double scale[64] = {0}, sum = 0;
     assert_true(groups <= 64);
-    kb_bound_for(t, dtype, terms, &bound);
+    kb_bound_for(t, dtype, &(struct kb_sums){.terms = terms}, &bound);
     bound.rule.group = group;
     if (kb_dtype_is_float(dtype))
         kb_loop_group_scale(ref, n, group, scale);
     for (uint64_t g = 0; g < groups; g++)
         sum += scale[g] * scale[g];
     bound.rule.fallback = groups ? sqrt(sum / (double)groups) : 0;
-    kb_loop_compare(out, ref, scale, n, &bound.rule, &v.part);
+    kb_loop_compare(out, &(struct kbe_wanted){ref, scale, NULL}, n, &bound.rule, &v.part);
     kb_metrics_of(&v.part, n, &v.m);
     kb_judge(&bound, &v.part, &v.m, n, &v.j);
     v.margin = kb_margin(&bound, &v.m, &v.part, &v.no_margin);
@@ -277,10 +278,17 @@ static void overflow_of_the_output_type(void **state)
         e4m3[i] = (uint8_t)kbe_encode(KBE_E4M3, ref[i]);
     }
     assert_true(compare(&automatic, KB_F16, 1, 3, 3, half, ref).j.pass);
-    half[0] = 0x7bff; // the largest number is not infinity
+    half[0] = 0x7bff; // a conversion that saturates
+    assert_true(compare(&automatic, KB_F16, 1, 3, 3, half, ref).j.pass);
+    assert_false(compare(&exactly, KB_F16, 1, 3, 3, half, ref).j.pass);
+    half[0] = 0x7bfe; // neither infinity nor the largest number
+    assert_false(compare(&automatic, KB_F16, 1, 3, 3, half, ref).j.pass);
+    half[0] = 0xfbff;
     assert_false(compare(&automatic, KB_F16, 1, 3, 3, half, ref).j.pass);
     e4m3[0] = 0x7f;
     assert_int_equal(compare(&automatic, KB_E4M3, 1, 3, 3, e4m3, ref).part.nonfinite, 0);
+    e4m3[0] = 0x7e; // 448
+    assert_true(compare(&automatic, KB_E4M3, 1, 3, 3, e4m3, ref).j.pass);
 }
 
 static void margins(void **state)
