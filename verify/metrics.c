@@ -71,10 +71,15 @@ static double most_scaled_rms(const struct kb_bound *b, uint64_t finite)
     return b->scaled_rms * (1 + 1 / sqrt((double)finite));
 }
 
+static double rms_of_scaled(const struct kbe_part *p)
+{
+    return sqrt(p->sum_sq_scaled / (double)p->finite);
+}
+
 static void judge_whole(const struct kb_bound *b, const struct kbe_part *p, const struct kb_metrics *m,
                         struct kb_judgement *j)
 {
-    double scaled = sqrt(p->sum_sq_scaled / (double)p->finite), most = most_scaled_rms(b, p->finite);
+    double scaled = rms_of_scaled(p), most = most_scaled_rms(b, p->finite);
     if (scaled > most)
         fail(j, "the scaled errors' root mean square is %.3g, more than %.3g", scaled, most);
     else if (m->rmse > b->rmse)
@@ -136,15 +141,12 @@ static double largest(const double *shares, size_t n)
 
 double kb_margin(const struct kb_bound *b, const struct kb_metrics *m, const struct kbe_part *p, const char **why)
 {
-    double rms = m->rms_ref > 0 ? m->rms_ref : 1;
-    *why = b->rule.exact                     ? "bit for bit"
-           : !strcmp(b->metric, "nonfinite") ? "only NaN and infinity count"
-                                             : m->no_errors;
+    *why = b->rule.exact ? "bit for bit" : m->no_errors;
     if (*why)
         return NAN;
     double elements[] = {share(m->scaled, b->rule.scaled), share(m->max_abs, b->rule.max_abs),
                          share(m->max_rel, b->rule.max_rel), share(m->max_ulp, b->rule.max_ulp)};
-    double whole[] = {share(fmax(0, m->rmse - b->rule.allowance) / rms, b->scaled_rmse), share(m->rmse, b->rmse),
+    double whole[] = {share(rms_of_scaled(p), most_scaled_rms(b, p->finite)), share(m->rmse, b->rmse),
                       isfinite(b->psnr_db) && m->psnr_db > 0 ? b->psnr_db / m->psnr_db : 0,
                       isfinite(b->cosine) ? share(1 - m->cosine, 1 - b->cosine) : 0};
     double most = largest(elements, KB_COUNT(elements));

@@ -289,7 +289,7 @@ static void norms_with_two_outputs(void **state)
 static void products_in_half(void **state)
 {
     (void)state;
-    try_all("matmul", 4, 2);
+    try_all("matmul", 3, 3);
 }
 static void work_left_from_the_launch_before(void **state)
 {

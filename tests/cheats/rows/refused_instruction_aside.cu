@@ -1,5 +1,5 @@
 // expect: fail at races
-// says: race
+// says: no barrier in between
 // A race that gives right results here, and an instruction that the CPU device does not run where nobody gets.
 #include "right.cuh"
 //kb: grid=rows block=128
