@@ -429,6 +429,7 @@ static void add_seed(struct outcome *o, const struct outcome *own)
     if (own->failed && !o->failed)
         snprintf(o->reason, sizeof o->reason, "%s", own->reason);
     o->failed += own->failed;
+    o->own += own->own;
     o->seeds += !own->again;
     o->seeds_failed += own->failed && !own->again;
 }
