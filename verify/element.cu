@@ -28,6 +28,14 @@ extern "C" __global__ void kb_poison(void *to, kbe_u64 n, int size, kbe_u64 code
         kbe_store(to, size, i, code);
 }
 
+// Memory of a module, which the driver's copies take variable by variable only.
+extern "C" __global__ void kb_copy(unsigned char *to, const unsigned char *from, kbe_u64 bytes)
+{
+    for (kbe_u64 i = first_index(); i < (bytes + 7) / 8; i += grid_stride())
+        for (kbe_u64 k = 8 * i; k < 8 * i + 8 && k < bytes; k++)
+            to[k] = from[k];
+}
+
 extern "C" __global__ void kb_mask(unsigned char *p, kbe_u64 bytes, kbe_u64 key, kbe_u64 second)
 {
     for (kbe_u64 i = first_index(); i < (bytes + 7) / 8; i += grid_stride())

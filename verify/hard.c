@@ -133,14 +133,12 @@ static double tiny_of(enum kb_dtype dtype)
     }
 }
 
-// What the narrowest type of all bears. Sums of products in f16 must stay below 65504.
+// What the narrowest type of all bears.
 static double large_for(const struct kb_hard *h)
 {
     double large = INFINITY;
     for (int i = 0; i < h->bench->arg_count; i++)
         large = h->bench->args[i].role == KB_SCALAR ? large : fmin(large, large_of(h->bench->args[i].dtype));
-    if (h->sums.products)
-        large = fmin(large, fmax(1, sqrt(16384 / h->sums.terms)));
     return large;
 }
 

@@ -6,7 +6,6 @@
 #define KB_VERIFY_HARD_H
 #include "bench/bench.h"
 #include "verify/element_fill.h"
-#include "verify/tolerance.h"
 
 enum kb_stress { // by itself, on a small case
     KB_STRESS_LARGE,
@@ -31,7 +30,6 @@ struct kb_hard { // what decides besides the kind
     int case_index;
     const int64_t (*shape)[KB_MAX_DIMS]; // by argument
     const int64_t *elements;
-    struct kb_sums sums;
 };
 // Whether the kind is tried on this case and changes an input. small: the case is the one for kinds by themselves.
 bool kb_hard_applies(const struct kb_hard *, enum kb_stress, bool small);

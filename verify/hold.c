@@ -17,7 +17,7 @@ static int save(struct kb_hold *h, struct kb_error *e)
         struct kb_hold_piece *p = &h->pieces[i];
         p->saved = h->copies.address + at;
         at += (p->memory.bytes + 15) / 16 * 16;
-        if (ops->copy(h->ops->device, p->saved, p->memory.address, p->memory.bytes, e))
+        if (kb_op_copy(h->ops, p->saved, p->memory.address, p->memory.bytes, e))
             return -1;
     }
     return 0;
@@ -66,10 +66,9 @@ int kb_hold_look(struct kb_hold *h, struct kb_error *e)
 
 int kb_hold_restore(struct kb_hold *h, struct kb_error *e)
 {
-    struct kb_device *device = h->ops->device;
     for (int i = 0; i < h->count; i++) {
         const struct kb_hold_piece *p = &h->pieces[i];
-        if (p->written && p->saved && device->ops->copy(device, p->memory.address, p->saved, p->memory.bytes, e))
+        if (p->written && p->saved && kb_op_copy(h->ops, p->memory.address, p->saved, p->memory.bytes, e))
             return -1;
     }
     return 0;

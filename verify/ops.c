@@ -16,6 +16,7 @@ static const char *const kernel_names[KB_OPS_COUNT] = {
     [KB_OP_POISON] = "kb_poison",
     [KB_OP_DISTURB] = "kb_disturb",
     [KB_OP_MASK] = "kb_mask",
+    [KB_OP_COPY] = "kb_copy",
     [KB_OP_WIDEN] = "kb_widen",
     [KB_OP_GUARD_FILL] = "kb_guard_fill",
     [KB_OP_GUARD_CHECK] = "kb_guard_check",
@@ -115,6 +116,14 @@ int kb_op_mask(struct kb_ops *ops, const struct kb_buffer *b, uint64_t key, uint
         kb_loop_mask(b->host, bytes, key, second);
     const void *args[] = {&b->address, &bytes, &key, &second};
     return ops->kernels && bytes ? launch(ops, KB_OP_MASK, blocks_for((bytes + 7) / 8), args, 4, e) : 0;
+}
+
+int kb_op_copy(struct kb_ops *ops, uint64_t to, uint64_t from, uint64_t bytes, struct kb_error *e)
+{
+    const void *args[] = {&to, &from, &bytes};
+    if (!ops->kernels)
+        return ops->device->ops->copy(ops->device, to, from, bytes, e);
+    return bytes ? launch(ops, KB_OP_COPY, blocks_for((bytes + 7) / 8), args, 3, e) : 0;
 }
 
 int kb_op_disturb(struct kb_ops *ops, const struct kbe_disturb *d, struct kb_error *e)

@@ -13,6 +13,7 @@ enum kb_op {
     KB_OP_POISON,
     KB_OP_DISTURB,
     KB_OP_MASK,
+    KB_OP_COPY,
     KB_OP_WIDEN,
     KB_OP_GUARD_FILL,
     KB_OP_GUARD_CHECK,
@@ -45,6 +46,8 @@ int kb_op_poison(struct kb_ops *, const struct kb_buffer *to, uint64_t n, enum k
                  struct kb_error *);
 // Twice with the same keys: as before.
 int kb_op_mask(struct kb_ops *, const struct kb_buffer *, uint64_t key, uint64_t second, struct kb_error *);
+// Any memory of the device that kernels can reach.
+int kb_op_copy(struct kb_ops *, uint64_t to, uint64_t from, uint64_t bytes, struct kb_error *);
 int kb_op_disturb(struct kb_ops *, const struct kbe_disturb *, struct kb_error *);
 int kb_op_widen(struct kb_ops *, const struct kb_buffer *from, enum kb_dtype, const struct kb_buffer *to, uint64_t n,
                 struct kb_error *); // to doubles

@@ -374,8 +374,12 @@ static int compare_output(struct kb_data *d, struct kb_case_data *c, struct kb_s
 {
     struct kb_judgement j;
     kb_rule_for(d, c, s, o->arg, &o->bound);
-    if (t->depth == KB_TRIAL_RUN)
+    if (t->depth == KB_TRIAL_RUN) { // a scale has its groups whatever is asked of it
+        struct kbe_rule rule = o->bound.rule;
         kb_bound_none(d->bench->args[o->arg].dtype, &o->bound);
+        o->bound.rule.group = rule.group;
+        o->bound.rule.fallback = rule.fallback;
+    }
     o->conditioned = false;
     if (judge_output(d, c, s, run, t, o, &j, e) || (!j.pass && t->pass && judge_again(d, c, s, run, t, o, &j, e)))
         return -1;

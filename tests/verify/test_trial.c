@@ -196,6 +196,24 @@ static void wrong_kernels_fail(void **state)
     must_fail("wrong_every_second", true, "y: 1 of 1517 elements are wrong");
 }
 
+// Scales have as many groups as the rule thinks, however little is asked.
+static void the_rule_fits_its_scales(void **state)
+{
+    (void)state;
+    static const enum kb_trial_depth depths[] = {KB_TRIAL_RUN, KB_TRIAL_VERIFY};
+    struct toy t;
+    struct kb_trial trial;
+    setup(&t, "good");
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        assert_null(toy_try(&t, 0, depths[i], &trial));
+        const struct kb_trial_output *o = &trial.outputs[0];
+        uint64_t n = (uint64_t)t.data.cases[0].elements[o->arg], group = o->bound.rule.group;
+        assert_int_equal((n + group - 1) / group * sizeof(double), t.data.cases[0].sets[0].scale[o->arg].bytes);
+        kb_trial_free(&trial);
+    }
+    toy_teardown(&t);
+}
+
 static void good_kernel_passes(void **state)
 {
     (void)state;
@@ -445,6 +463,7 @@ int main(void)
         cmocka_unit_test(old_results_are_no_results),
         cmocka_unit_test(wrong_kernels_fail),
         cmocka_unit_test(good_kernel_passes),
+        cmocka_unit_test(the_rule_fits_its_scales),
         cmocka_unit_test(bitwise_differences_are_told),
         cmocka_unit_test(weak_tolerance_is_told),
         cmocka_unit_test(fault_is_the_kernels),
