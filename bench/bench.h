@@ -142,11 +142,6 @@ int kb_bench_load(const char *path, struct kb_bench **out, struct kb_error *e); 
 int kb_bench_from_json(const cJSON *document, struct kb_bench **out, struct kb_error *e);
 void kb_bench_free(struct kb_bench *b);
 
-// A bench for a .cu that no bench lists: arguments inferred from the parameters of its first kernel (pointers to const:
-// input, other pointers: output, integers: scalars with params), no reference. skeleton gets the bench.json to offer.
-int kb_bench_infer(const char *cu_path, const char *text, size_t size, struct kb_bench **out, char **skeleton,
-                   struct kb_error *e);
-
 // Which rule says how far from the reference is right (docs/verify.md): counts up whenever a verdict may come out
 // differently by it.
 enum { KB_TOLERANCE_VERSION = 2 };

@@ -1,236 +1,124 @@
-// A bench guessed from a kernel's parameters, for a .cu that no bench lists.
+// A bench guessed for a .cu that no bench lists: which kernel, and its parts put together.
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/bench_internal.h"
-#include "bench/source_lex.h"
+#include "bench/guess_parts.h"
 
-#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONE_SIZE = 1 << 20, EACH_SIZE = 1024 };
-
-static const struct {
-    const char *name;
-    enum kb_dtype dtype;
-    int lanes; // elements in one object of a vector type
-} element_types[] = {
-    {"float", KB_F32, 1},
-    {"float2", KB_F32, 2},
-    {"float3", KB_F32, 3},
-    {"float4", KB_F32, 4},
-    {"double", KB_F64, 1},
-    {"double2", KB_F64, 2},
-    {"half", KB_F16, 1},
-    {"__half", KB_F16, 1},
-    {"half2", KB_F16, 2},
-    {"__half2", KB_F16, 2},
-    {"__nv_bfloat16", KB_BF16, 1},
-    {"nv_bfloat16", KB_BF16, 1},
-    {"__nv_bfloat162", KB_BF16, 2},
-    {"nv_bfloat162", KB_BF16, 2},
-    {"__nv_fp8_e4m3", KB_E4M3, 1},
-    {"__nv_fp8_e5m2", KB_E5M2, 1},
-    {"int", KB_I32, 1},
-    {"unsigned", KB_I32, 1},
-    {"unsigned int", KB_I32, 1},
-    {"signed int", KB_I32, 1},
-    {"int32_t", KB_I32, 1},
-    {"uint32_t", KB_I32, 1},
-    {"uint", KB_I32, 1},
-    {"int2", KB_I32, 2},
-    {"int4", KB_I32, 4},
-    {"uint2", KB_I32, 2},
-    {"uint4", KB_I32, 4},
-    {"long", KB_I64, 1},
-    {"unsigned long", KB_I64, 1},
-    {"long long", KB_I64, 1},
-    {"unsigned long long", KB_I64, 1},
-    {"long int", KB_I64, 1},
-    {"size_t", KB_I64, 1},
-    {"int64_t", KB_I64, 1},
-    {"uint64_t", KB_I64, 1},
-    {"ptrdiff_t", KB_I64, 1},
-    {"char", KB_I8, 1},
-    {"signed char", KB_I8, 1},
-    {"int8_t", KB_I8, 1},
-    {"unsigned char", KB_U8, 1},
-    {"uint8_t", KB_U8, 1},
-    {"bool", KB_U8, 1},
-};
-
-struct guess { // one parameter
-    char *name;
-    enum kb_role role;
-    enum kb_dtype dtype;
-    int lanes;
-};
-struct inference {
-    const char *path;
-    const struct kb_source_kernel *kernel;
-    struct guess *guesses;
-    bool *is_type; // per template parameter: used as an element type
-    int integers;
-    char *sizes[2]; // the first integer params
-    struct kb_error *e;
-};
-
-// The type without qualifiers, references, "std::" and the '*'; *pointers counts those, *is_const says whether the
-// element is const.
-static char *bare_type(const char *type, int *pointers, bool *is_const)
-{
-    struct kb_text out = {0};
-    *pointers = 0;
-    *is_const = false;
-    for (const char *p = type; *p;) {
-        size_t n = 0;
-        while (kb_is_name_char(p[n]))
-            n++;
-        bool is_restrict = (n == 8 && !memcmp(p, "restrict", n)) || (n >= 10 && !memcmp(p, "__restrict", 10));
-        if (n == 5 && !memcmp(p, "const", n))
-            *is_const = *is_const || !*pointers;
-        else if (n && !is_restrict && strncmp(p, "volatile", n) && strncmp(p, "std", n) && strncmp(p, "typename", n))
-            kb_text_addf(&out, "%s%.*s", out.size ? " " : "", (int)n, p);
-        else if (*p == '*' || *p == '[')
-            ++*pointers;
-        else if (!n && !strchr(" :&]", *p))
-            kb_text_bytes(&out, p, 1);
-        p += n ? n : 1;
-    }
-    return kb_text_take(&out);
-}
-
-static int find_type(struct inference *f, const char *type)
-{
-    size_t length = strlen(type); // "long int" is "long"
-    length -= length > 4 && kb_ends(type, " int") ? 4 : 0;
-    for (size_t i = 0; i < KB_COUNT(element_types); i++)
-        if (!strncmp(element_types[i].name, type, length) && !element_types[i].name[length])
-            return (int)i;
-    for (int t = 0; t < f->kernel->template_param_count; t++) {
-        if (strcmp(f->kernel->template_params[t], type))
-            continue;
-        f->is_type[t] = true;
-        return 0; // float
-    }
-    return -1;
-}
-
-// A param may not have the name of something else in a case or an expression.
-static char *safe_name(const char *name, int index)
-{
-    static const char *const reserved[] = {"name", "time", "cpu", "fill", "min", "max", "ceil_div", "comment"};
-    if (!kb_is_identifier(name))
-        return kb_format("arg%d", index);
-    for (size_t i = 0; i < KB_COUNT(reserved); i++)
-        if (!strcmp(name, reserved[i]))
-            return kb_format("%s_", name);
-    return kb_strdup(name);
-}
-
-static int guess_one(struct inference *f, int i)
-{
-    const struct kb_source_param *p = &f->kernel->params[i];
-    int pointers;
-    bool is_const;
-    char *bare = bare_type(p->type, &pointers, &is_const);
-    int type = find_type(f, bare);
-    free(bare);
-    if (type < 0 || pointers > 1) {
-        char *on = kb_format("%s:%d", f->path, f->kernel->line), *clean = kb_cleaned(p->type);
-        kb_fail(f->e, on, "write a bench.json for it (docs/bench.md)",
-                "cannot guess the argument \"%s\" of %s: there is no element type for \"%s\"", p->name, f->kernel->name,
-                clean);
-        free(on);
-        free(clean);
-        return -1;
-    }
-    f->guesses[i] = (struct guess){.name = safe_name(p->name, i),
-                                   .role = !pointers  ? KB_SCALAR
-                                           : is_const ? KB_INPUT
-                                                      : KB_OUTPUT,
-                                   .dtype = element_types[type].dtype,
-                                   .lanes = element_types[type].lanes};
-    if (!pointers && !kb_dtype_is_float(f->guesses[i].dtype)) {
-        if (f->integers < 2)
-            f->sizes[f->integers] = f->guesses[i].name;
-        f->integers++;
-    }
-    return 0;
-}
-
-static cJSON *shape_of(const struct inference *f, const struct guess *g)
+// Elements of an array, where nothing says how many: what the sizes make together; of what a planar kernel writes, the
+// first two.
+static cJSON *shape_of(const struct kb_guessing *g, const struct kb_guessed_arg *a)
 {
     cJSON *shape = cJSON_CreateArray();
-    char *last = f->integers > 1   ? kb_strdup(f->sizes[1])
-                 : f->integers > 0 ? kb_strdup(f->sizes[0])
-                                   : kb_format("%d", LONE_SIZE);
-    char *text = g->lanes > 1 ? kb_format("%d*%s", g->lanes, last) : kb_strdup(last);
-    if (f->integers > 1)
-        cJSON_AddItemToArray(shape, cJSON_CreateString(f->sizes[0]));
-    cJSON_AddItemToArray(shape, cJSON_CreateString(text));
-    free(last);
-    free(text);
+    bool planar = g->size_count == 2 || (g->size_count > 2 && g->planar && a->role == KB_OUTPUT);
+    struct kb_text last = {0};
+    if (a->text) {
+        cJSON_AddItemToArray(shape, cJSON_CreateString(a->text));
+        return shape;
+    }
+    if (planar)
+        cJSON_AddItemToArray(shape, cJSON_CreateString(g->sizes[0]));
+    if (a->lanes > 1)
+        kb_text_addf(&last, "%d*", a->lanes);
+    if (planar)
+        kb_text_add(&last, g->sizes[1]);
+    for (int i = 0; !planar && i < g->size_count; i++)
+        kb_text_addf(&last, "%s%s", i ? "*" : "", g->sizes[i]);
+    if (!g->size_count) {
+        int64_t grid = 1, block = 1, value;
+        for (int i = 0; i < g->grid_dims; i++)
+            grid *= kb_expr_eval(g->grid[i], &g->params, &value, NULL) ? 1 : value;
+        for (int i = 0; i < g->block_dims; i++)
+            block *= kb_expr_eval(g->block[i], &g->params, &value, NULL) ? 1 : value;
+        kb_text_addf(&last, "%" PRId64, grid * block);
+    }
+    cJSON_AddItemToArray(shape, cJSON_CreateString(last.data));
+    kb_text_free(&last);
     return shape;
 }
 
-static cJSON *arg_json(const struct inference *f, const struct guess *g)
+// Integers may be indices: none of them leaves an array. What has no known meaning is zeros.
+static cJSON *fill_of(const struct kb_guessed_arg *a)
+{
+    if (a->open || a->counted)
+        return cJSON_CreateString("zeros");
+    if (a->dtype != KB_I32 && a->dtype != KB_I64)
+        return NULL;
+    cJSON *fill = cJSON_CreateObject();
+    kb_json_set_text(fill, "kind", "integers");
+    kb_json_set_number(fill, "low", 0);
+    kb_json_set_number(fill, "high", 7);
+    return fill;
+}
+
+static cJSON *arg_json(const struct kb_guessing *g, const struct kb_guessed_arg *a, bool offered)
 {
     cJSON *arg = cJSON_CreateObject();
-    kb_json_set_text(arg, "name", g->name);
-    kb_json_set_text(arg, "role", kb_role_name(g->role));
-    kb_json_set_text(arg, "dtype", kb_dtype_name(g->dtype));
-    if (g->role != KB_SCALAR)
-        kb_json_set(arg, "shape", shape_of(f, g));
-    else if (kb_dtype_is_float(g->dtype))
+    kb_json_set_text(arg, "name", a->name);
+    kb_json_set_text(arg, "role", kb_role_name(a->role));
+    kb_json_set_text(arg, "dtype", a->open && offered ? "?" : kb_dtype_name(a->dtype));
+    if (a->role == KB_SCALAR && kb_dtype_is_float(a->dtype))
         kb_json_set_number(arg, "value", 1);
+    else if (a->role == KB_SCALAR && a->text)
+        kb_json_set_text(arg, "value", a->text);
+    if (a->role == KB_SCALAR)
+        return arg;
+    kb_json_set(arg, "shape", shape_of(g, a));
+    cJSON *fill = a->role == KB_OUTPUT ? NULL : fill_of(a);
+    if (fill)
+        kb_json_set(arg, "fill", fill);
     return arg;
 }
 
-static int template_value(const char *name)
-{
-    static const char *const threads[] = {"block", "thread", "tpb", "size"};
-    for (size_t i = 0; i < KB_COUNT(threads); i++)
-        if (strcasestr(name, threads[i]))
-            return 256;
-    return strcasestr(name, "tile") || strcasestr(name, "dim") ? 16 : 4;
-}
-
-// "n::k<float,4>": element types are float, numbers a guess by the parameter's name.
-static char *kernel_expression(const struct inference *f)
+// "n::k<float,4>"
+static char *kernel_expression(const struct kb_guessing *g)
 {
     struct kb_text out = {0};
-    const struct kb_source_kernel *k = f->kernel;
+    const struct kb_source_kernel *k = g->kernel;
     kb_text_addf(&out, "%s%s%s", k->scope, k->scope[0] ? "::" : "", k->name);
-    for (int t = 0; t < k->template_param_count; t++) {
-        kb_text_add(&out, t ? "," : "<");
-        if (f->is_type[t])
-            kb_text_add(&out, "float");
-        else
-            kb_text_addf(&out, "%d", template_value(k->template_params[t]));
-    }
+    for (int t = 0; t < g->template_arg_count; t++)
+        kb_text_addf(&out, "%s%s", t ? "," : "<", g->template_args[t]);
     if (k->template_param_count)
-        kb_text_add(&out, ">");
+        kb_text_add(&out, g->template_arg_count ? ">" : "<>");
     return kb_text_take(&out);
 }
 
-static cJSON *variant_json(const struct inference *f, const char *name)
+// A number as a number, one dimension without a list.
+static cJSON *dims_json(char *const *texts, int count)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < count; i++) {
+        char *end;
+        long value = strtol(texts[i], &end, 10);
+        cJSON_AddItemToArray(list, *end ? cJSON_CreateString(texts[i]) : cJSON_CreateNumber((double)value));
+    }
+    if (count > 1)
+        return list;
+    cJSON *only = cJSON_DetachItemFromArray(list, 0);
+    cJSON_Delete(list);
+    return only;
+}
+
+static cJSON *variant_json(const struct kb_guessing *g, const char *name)
 {
     cJSON *variant = cJSON_CreateObject(), *launch = cJSON_CreateObject();
-    char *kernel = kernel_expression(f);
-    char *grid = f->integers > 1   ? kb_format("ceil_div(%s*%s,256)", f->sizes[0], f->sizes[1])
-                 : f->integers > 0 ? kb_format("ceil_div(%s,256)", f->sizes[0])
-                                   : kb_format("%d", LONE_SIZE / 256);
+    char *kernel = kernel_expression(g);
     kb_json_set_text(variant, "name", name);
-    kb_json_set_text(variant, "source", kb_path_base(f->path));
+    kb_json_set_text(variant, "source", kb_path_base(g->source->path));
     kb_json_set_text(variant, "kernel", kernel);
-    kb_json_set_text(launch, "grid", grid);
-    kb_json_set_number(launch, "block", 256);
+    kb_json_set(launch, "grid", dims_json(g->grid, g->grid_dims));
+    kb_json_set(launch, "block", dims_json(g->block, g->block_dims));
+    if (g->shared)
+        kb_json_set(launch, "shared", dims_json(&g->shared, 1));
+    if (g->cooperative)
+        kb_json_set_bool(launch, "cooperative", true);
     kb_json_set(variant, "launch", launch);
     free(kernel);
-    free(grid);
     return variant;
 }
 
@@ -260,23 +148,25 @@ static char *pretty(const cJSON *document)
     return kb_text_take(&out);
 }
 
-static char *skeleton_of(const struct inference *f)
+// offered: for people, who fill in what is open; else for the program.
+static char *document_of(const struct kb_guessing *g, bool offered)
 {
     cJSON *document = cJSON_CreateObject(), *params = cJSON_CreateObject(), *args = cJSON_CreateArray();
     cJSON *variants = cJSON_CreateArray();
-    char *name = name_of_file(f->path);
+    char *name = name_of_file(g->source->path);
     kb_json_set_number(document, "kbench", 1);
     kb_json_set_text(document, "name", name);
-    kb_json_set_text(document, "comment",
-                     "Guessed from the kernel's parameters: check roles, shapes, sizes, template arguments and the "
-                     "launch. Results are checked once a \"reference\" is added (docs/bench.md).");
-    for (int i = 0; i < f->kernel->param_count; i++) {
-        const struct guess *g = &f->guesses[i];
-        if (g->role == KB_SCALAR && !kb_dtype_is_float(g->dtype))
-            kb_json_set_number(params, g->name, f->integers > 1 ? EACH_SIZE : LONE_SIZE);
-        cJSON_AddItemToArray(args, arg_json(f, g));
+    kb_json_set_text(
+        document, "comment",
+        "Guessed from the kernel: check roles, types (\"?\": not known), shapes, sizes, template arguments "
+        "and the launch. Results are checked once a \"reference\" is added (docs/bench.md).");
+    for (int i = 0; i < g->kernel->param_count; i++) {
+        const struct kb_guessed_arg *a = &g->args[i];
+        if (a->is_param && !a->text)
+            kb_json_set_number(params, a->name, (double)a->value);
+        cJSON_AddItemToArray(args, arg_json(g, a, offered));
     }
-    cJSON_AddItemToArray(variants, variant_json(f, name));
+    cJSON_AddItemToArray(variants, variant_json(g, name));
     kb_json_set(document, "params", params);
     kb_json_set(document, "args", args);
     kb_json_set(document, "variants", variants);
@@ -286,29 +176,102 @@ static char *skeleton_of(const struct inference *f)
     return text;
 }
 
-static int infer_kernel(struct inference *f, struct kb_bench **out, char **skeleton)
+// "launch 16x16x1, M = 128, N = 128"
+static char *headline_of(const struct kb_guessing *g)
 {
-    int n = f->kernel->param_count, status = 0;
-    f->guesses = kb_alloc(sizeof *f->guesses * (size_t)(n + 1));
-    f->is_type = kb_alloc(sizeof *f->is_type * (size_t)(f->kernel->template_param_count + 1));
-    for (int i = 0; i < n && !status; i++)
-        status = guess_one(f, i);
-    if (!status) {
-        char *text = skeleton_of(f);
-        status = kb_bench_parse(text, strlen(text), "", out, f->e);
-        if (status || !skeleton)
-            free(text);
-        else
-            *skeleton = text;
+    enum { MOST = 4 };
+    struct kb_text out = {0};
+    int64_t value;
+    kb_text_add(&out, "launch ");
+    for (int i = 0; i < 3; i++) {
+        bool known = i < g->block_dims && !kb_expr_eval(g->block[i], &g->params, &value, NULL);
+        kb_text_addf(&out, "%s%" PRId64, i ? "x" : "", known ? value : 1);
     }
-    for (int i = 0; i < n; i++)
-        free(f->guesses[i].name);
-    free(f->guesses);
-    free(f->is_type);
+    for (int i = 0; i < g->size_count && i < MOST; i++)
+        kb_text_addf(&out, ", %s = %" PRId64, g->sizes[i], *kb_names_get(&g->params, g->sizes[i]));
+    if (g->instance) {
+        char *kernel = kernel_expression(g);
+        kb_text_addf(&out, ", template arguments of %s", kernel);
+        free(kernel);
+    }
+    return kb_text_take(&out);
+}
+
+// The first kernel whose types are all known; else the first where only pointers hide theirs; else the first.
+static void choose_kernel(struct kb_guessing *g)
+{
+    const struct kb_source_kernel *first = NULL, *known = NULL, *hidden = NULL;
+    for (int i = g->scan->kernel_count - 1; i >= 0; i--) {
+        const struct kb_source_kernel *k = &g->scan->kernels[i];
+        if (!k->end_line && first)
+            continue;
+        g->kernel = first = k;
+        g->launched = kb_code_launch(&g->code, k->name, &g->launch);
+        kb_guess_template(g);
+        known = kb_guess_types_known(g, true) ? k : known;
+        hidden = kb_guess_types_known(g, false) ? k : hidden;
+        for (int t = 0; t < g->template_arg_count; t++)
+            free(g->template_args[t]);
+        g->template_arg_count = 0;
+        g->instance = false;
+    }
+    g->kernel = known ? known : hidden ? hidden : first;
+}
+
+// Uses are of the kernel that was compiled.
+static struct kb_guess_source own_uses(const struct kb_guess_source *source, const char *kernel)
+{
+    struct kb_guess_source own = *source;
+    if (source->kernel && strcmp(source->kernel, kernel))
+        own.kernel = NULL;
+    return own;
+}
+
+static int put_together(struct kb_guessing *g, struct kb_bench **out, struct kb_guess *guess, struct kb_error *e)
+{
+    const struct kb_source_kernel *k = g->kernel;
+    struct kb_guess_source own;
+    g->launched = kb_code_launch(&g->code, k->name, &g->launch);
+    if (!g->launched)
+        g->launch = (struct kb_code_launch){0};
+    guess->kernel = kb_format("%s%s%s", k->scope, k->scope[0] ? "::" : "", k->name);
+    own = own_uses(g->source, guess->kernel);
+    g->source = &own;
+    kb_guess_template(g);
+    kb_guess_args(g);
+    kb_guess_set_up(g);
+    guess->skeleton = document_of(g, true);
+    guess->headline = headline_of(g);
+    guess->instance = g->instance;
+    char *text = document_of(g, false);
+    int status = kb_bench_parse(text, strlen(text), "", out, e);
+    free(text);
     return status;
 }
 
-// The lines of the skeleton are those of no file: errors shall not name them.
+static void free_guessing(struct kb_guessing *g)
+{
+    for (int i = 0; g->args && i < g->kernel->param_count; i++) {
+        free(g->args[i].name);
+        free(g->args[i].text);
+    }
+    for (int t = 0; t < g->template_arg_count; t++)
+        free(g->template_args[t]);
+    for (int i = 0; i < g->scope.count; i++)
+        free(g->scope.names[i].name);
+    for (int i = 0; i < 3; i++) {
+        free(g->grid[i]);
+        free(g->block[i]);
+    }
+    free(g->shared);
+    free(g->args);
+    free(g->template_args);
+    free(g->scope.names);
+    kb_names_free(&g->params);
+    kb_code_free(&g->code);
+}
+
+// The lines of the document are those of no file: errors shall not name them.
 static void place_bench(struct kb_bench *b, const char *cu_path)
 {
     char *clean = kb_path_clean(cu_path);
@@ -320,23 +283,33 @@ static void place_bench(struct kb_bench *b, const char *cu_path)
     free(clean);
 }
 
-int kb_bench_infer(const char *cu_path, const char *text, size_t size, struct kb_bench **out, char **skeleton,
+int kb_bench_guess(const struct kb_guess_source *source, struct kb_bench **out, struct kb_guess *guess,
                    struct kb_error *e)
 {
-    struct kb_source source;
-    struct inference f = {.path = cu_path, .e = e};
+    struct kb_source scan;
+    struct kb_guessing g = {.source = source, .scan = &scan};
     *out = NULL;
-    if (skeleton)
-        *skeleton = NULL;
-    if (kb_source_scan(text, size, cu_path, &source, e))
+    *guess = (struct kb_guess){0};
+    if (kb_source_scan(source->text, source->size, source->path, &scan, e))
         return -1;
-    for (int i = source.kernel_count - 1; i >= 0; i--)
-        if (source.kernels[i].end_line || !f.kernel)
-            f.kernel = &source.kernels[i];
-    int status = f.kernel ? infer_kernel(&f, out, skeleton)
-                          : kb_fail(e, cu_path, "a kernel is a function marked __global__", "there is no kernel in it");
-    if (!status)
-        place_bench(*out, cu_path);
-    kb_source_free(&source);
+    kb_code_read(source, &g.code);
+    choose_kernel(&g);
+    int status = g.kernel
+                     ? put_together(&g, out, guess, e)
+                     : kb_fail(e, source->path, "a kernel is a function marked __global__", "there is no kernel in it");
+    if (status)
+        kb_guess_free(guess);
+    else
+        place_bench(*out, source->path);
+    free_guessing(&g);
+    kb_source_free(&scan);
     return status;
+}
+
+void kb_guess_free(struct kb_guess *g)
+{
+    free(g->kernel);
+    free(g->headline);
+    free(g->skeleton);
+    *g = (struct kb_guess){0};
 }

@@ -17,6 +17,7 @@ struct found { // a kernel while it is read
     bool kept; // it goes into the result
     bool open; // the body's end was not seen yet
     struct kb_source_body body;
+    char *args;    // of an instance: what stands in the angle brackets behind its name, or NULL
     bool instance; // an explicit instantiation or specialisation: a target of //kb: lines, but no kernel of its own
 };
 
@@ -196,7 +197,12 @@ static void add_template_parameter(struct scanner *s, struct found *f, int from,
 {
     struct kb_source_kernel *k = &f->kernel;
     bool named = to - from > 1 && is_type(s, to - 1, KB_TOKEN_NAME) && !is_type_word(s, to - 1);
-    k->template_params = kb_realloc(k->template_params, sizeof(char *) * (size_t)(k->template_param_count + 1));
+    size_t more = (size_t)k->template_param_count + 1;
+    k->template_kinds = kb_realloc(k->template_kinds, sizeof(char *) * more);
+    k->template_kinds[more - 1] = joined(s, from, named ? to - 1 : to);
+    k->template_defaults = kb_realloc(k->template_defaults, sizeof(bool) * more);
+    k->template_defaults[more - 1] = is(s, to, "=");
+    k->template_params = kb_realloc(k->template_params, sizeof(char *) * more);
     k->template_params[k->template_param_count++] = named ? token_text(s, to - 1) : kb_strdup("");
 }
 
@@ -273,6 +279,8 @@ static void read_kernel(struct scanner *s)
     f->kernel.scope = scope_now(s);
     if (s->template_at >= 0)
         read_template(s, f);
+    if (is(s, name + 1, "<") && open > name + 2)
+        f->args = joined(s, name + 2, open - 1);
     for (int i = s->statement_at; i < name; i++)
         f->kernel.is_static = f->kernel.is_static || is(s, i, "static");
     for (int i = 0; i < s->depth && i < MAX_NESTING; i++)
@@ -327,6 +335,8 @@ static void close_brace(struct scanner *s)
         if (s->found[k].open && s->depth <= s->found[k].depth) {
             s->found[k].kernel.end_line = s->tokens[s->i].line;
             s->found[k].body.close = s->tokens[s->i].at;
+            s->found[k].kernel.body_open = s->found[k].body.open;
+            s->found[k].kernel.body_close = s->found[k].body.close;
             s->found[k].open = false;
         }
     }
@@ -385,10 +395,14 @@ static void free_kernel(struct kb_source_kernel *k)
         free(k->params[i].type);
         free(k->params[i].name);
     }
-    for (int i = 0; i < k->template_param_count; i++)
+    for (int i = 0; i < k->template_param_count; i++) {
         free(k->template_params[i]);
+        free(k->template_kinds[i]);
+    }
     free(k->params);
     free(k->template_params);
+    free(k->template_kinds);
+    free(k->template_defaults);
     free(k->name);
     free(k->scope);
 }
@@ -417,9 +431,17 @@ static void take_kernels(struct scanner *s, struct kb_source *out)
         if (s->found[i].kept)
             out->kernels[out->kernel_count++] = s->found[i].kernel;
     }
-    for (int i = 0; i < s->found_count; i++)
-        if (!s->found[i].kept)
-            free_kernel(&s->found[i].kernel);
+    out->instances = kb_alloc(sizeof *out->instances * (size_t)(s->found_count + 1));
+    for (int i = 0; i < s->found_count; i++) {
+        struct found *f = &s->found[i];
+        if (f->instance && f->args) {
+            out->instances[out->instance_count++] = (struct kb_source_instance){kb_strdup(f->kernel.name), f->args};
+            f->args = NULL;
+        }
+        free(f->args);
+        if (!f->kept)
+            free_kernel(&f->kernel);
+    }
 }
 
 static int scan_directives(struct scanner *s, const char *text, size_t size, const char *path,
@@ -467,8 +489,11 @@ void kb_source_free(struct kb_source *s)
         struct kb_directive *d = &s->directives[i];
         free(d->kernel), free(d->variant), free(d->key), free(d->value);
     }
+    for (int i = 0; i < s->instance_count; i++)
+        free(s->instances[i].kernel), free(s->instances[i].args);
     free(s->kernels);
     free(s->bodies);
+    free(s->instances);
     free(s->directives);
     *s = (struct kb_source){0};
 }

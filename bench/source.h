@@ -17,10 +17,17 @@ struct kb_source_kernel {
     int line;     // 1-based line of the name
     int end_line; // line of the closing brace of its body; 0 for a declaration
     bool is_template, is_static;
-    char **template_params; // names of the template parameters in order ("" if unnamed)
+    char **template_params;  // names of the template parameters in order ("" if unnamed)
+    char **template_kinds;   // what stands before each name: "typename", "int", "class...", "template <class> class"
+    bool *template_defaults; // whether each has a default
     int template_param_count;
     struct kb_source_param *params;
     int param_count;
+    size_t body_open, body_close; // offsets of its braces; both 0 for a declaration
+};
+struct kb_source_instance { // `template __global__ void k<float, 4>(...)`, or a specialisation
+    char *kernel;           // its name, without namespace
+    char *args;             // "float,4"
 };
 enum kb_directive_kind { KB_DIRECTIVE_SET, KB_DIRECTIVE_SECTION };
 struct kb_directive { // one key=value of a `//kb:` line, or one `//kb: section NAME`
@@ -41,6 +48,8 @@ struct kb_source {
     int kernel_count;
     struct kb_source_body *bodies;
     int body_count;
+    struct kb_source_instance *instances;
+    int instance_count;
     struct kb_directive *directives;
     int directive_count;
 };

@@ -131,6 +131,14 @@ static cJSON *variants_of(const struct kb_bench *b)
     return list;
 }
 
+static cJSON *guess_of(const struct kb_guess *g)
+{
+    cJSON *guess = cJSON_CreateObject();
+    kb_json_set_text(guess, "text", g->headline);
+    kb_json_set_text(guess, "skeleton", g->skeleton);
+    return guess;
+}
+
 static cJSON *bench_of(const struct kb_session *s)
 {
     cJSON *bench = cJSON_CreateObject();
@@ -138,6 +146,7 @@ static cJSON *bench_of(const struct kb_session *s)
     kb_json_set_text(bench, "path", s->bench->path[0] ? s->bench->path : s->bench_path);
     kb_json_set_text(bench, "contract", s->contract);
     kb_json_set_bool(bench, "inferred", s->inferred);
+    kb_json_set(bench, "guess", s->inferred ? guess_of(&s->guess) : cJSON_CreateNull());
     kb_json_set(bench, "args", args_of(s->bench));
     return bench;
 }

@@ -128,6 +128,11 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
 {
     if (b->dead)
         return;
+    bool doubt = status == KB_STATUS_FAIL && kb_guess_doubts(s, b, rung, reason);
+    char *words = doubt ? kb_guess_words(s, reason) : NULL;
+    if (doubt)
+        status = KB_STATUS_NA;
+    b->doubted = b->doubted || doubt;
     b->rungs[rung] = status;
     if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE)
         b->late_us[rung] = kb_now_us();
@@ -135,7 +140,10 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
     kb_json_set_text(event, "rung", kb_rungs[rung].name);
     kb_json_set_text(event, "status", kb_status_name(status));
     kb_json_set_number(event, "ms", ms);
-    kb_json_set_text(event, "reason", reason && *reason ? reason : NULL);
+    kb_json_set_text(event, "reason", doubt ? words : reason && *reason ? reason : NULL);
+    if (doubt)
+        kb_json_set_bool(event, "doubt", true);
+    free(words);
     if (rung == KB_RUNG_VERIFY && b->not_tried && status != KB_STATUS_RUNNING)
         kb_json_set(event, "not_tried", cJSON_Duplicate(b->not_tried, true));
     if (status == KB_STATUS_FAIL) {
@@ -294,8 +302,8 @@ void kb_build_rung_done(struct kb_session *s, struct kb_build *b, enum kb_rung r
     if (b->dead)
         return;
     kb_build_settle(s, b);
-    if (b->rungs[rung] == KB_STATUS_FAIL) {
-        char *reason = kb_format("%s failed", kb_rungs[rung].name);
+    if (b->rungs[rung] == KB_STATUS_FAIL || b->doubted) {
+        char *reason = kb_format(b->doubted ? "%s did not work as guessed" : "%s failed", kb_rungs[rung].name);
         skip_rest(s, b, (enum kb_rung)(rung + 1), reason);
         free(reason);
         verdict(s, b);
@@ -433,6 +441,7 @@ void kb_build_found(struct kb_session *s, struct kb_build *b, int number, const 
     kb_build_rung(s, b, KB_RUNG_COMPILE, KB_STATUS_PASS, 0, reason);
     free(reason);
     kb_build_resources(s, b);
+    kb_guess_compiled(s, b);
     kb_build_rung_done(s, b, KB_RUNG_COMPILE);
 }
 
@@ -530,7 +539,7 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
     b->counted_bytes = false;
     b->fault_of = NULL;
     drop_results(b, b->next);
-    b->finished = b->settled_timing = false;
+    b->finished = b->settled_timing = b->doubted = b->set_up_refused = false;
     b->started_us = kb_now_us();
     b->saved_us = 0;
     memcpy(b->contract, s->contract, sizeof b->contract);

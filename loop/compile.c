@@ -180,6 +180,7 @@ void kb_compile_fields(struct kb_session *s, cJSON *head, const char *what, cons
     kb_json_set(head, "kernels", v ? kernels_of(v) : cJSON_CreateArray());
     kb_json_set_text(head, "compiler", v && v->compiler ? v->compiler : "auto");
     kb_json_set_bool(head, "lineinfo", true);
+    kb_json_set_bool(head, "pointers", v && s->inferred);
 }
 
 static void send_compile(struct kb_session *s, struct kb_compile_worker *w, const char *what,
@@ -387,6 +388,8 @@ static void end_of_job(struct kb_session *s, struct kb_compile_worker *w, enum k
     struct kb_build *b = kb_build_ref(w->build);
     int program = w->program;
     release(w);
+    if (b && !b->dead)
+        kb_guess_compiled(s, b);
     if (b && !b->dead)
         end_of_build(s, b, status, reason);
     else if (program >= 0)

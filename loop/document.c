@@ -86,6 +86,8 @@ static cJSON *rungs_of(const struct kb_model_version *v)
         kb_json_set_text(item, "status", r->status == KB_STATUS_NONE ? "none" : kb_status_name(r->status));
         kb_json_measured(item, "ms", r->ms, isfinite(r->ms) ? NULL : "it did not run");
         kb_json_set_text(item, "reason", r->reason);
+        if (r->doubt)
+            kb_json_set_bool(item, "doubt", true);
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -474,6 +476,8 @@ static cJSON *bench_of(const struct kb_model *m)
     kb_json_set_text(bench, "name", kb_json_text(from, "name", "?"));
     kb_json_set_text(bench, "path", kb_json_text(from, "path", ""));
     kb_json_set_text(bench, "contract", kb_json_text(from, "contract", ""));
+    if (cJSON_IsObject(kb_json_get(from, "guess")))
+        kb_json_set(bench, "guess", cJSON_Duplicate(kb_json_get(from, "guess"), true));
     return bench;
 }
 

@@ -49,7 +49,7 @@ void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, en
     bool decides = rung < KB_RUNGS_DECIDING && status == KB_STATUS_FAIL;
     kb_build_rung(s, b, rung, status == KB_STATUS_PASS || decides ? status : KB_STATUS_NA,
                   (double)(kb_now_us() - b->late_us[rung]) / 1000.0, reason);
-    if (decides) {
+    if (decides && !b->doubted) {
         kb_build_disproved(s, b);
     } else if (rung == KB_RUNG_RACES) {
         kb_records_errors(s); // warnings

@@ -318,6 +318,7 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
         set_text(&v->fault_of, kb_json_text(event, "fault_of", NULL));
     state->status = (enum kb_status)status;
     state->ms = kb_json_number(event, "ms", NAN);
+    state->doubt = kb_json_bool(event, "doubt", false);
     set_text(&state->reason, kb_json_text(event, "reason", NULL));
     if (rung == KB_RUNG_VERIFY)
         keep(&v->not_tried, kb_json_get(event, "not_tried"));

@@ -13,6 +13,7 @@ struct kb_rung_state {
     double ms;
     char *reason;     // NULL if none
     int64_t since_ms; // session time when it began to run
+    bool doubt;       // NA since it failed on a guessed bench: perhaps the guess is wrong
 };
 struct kb_model_case { // latest of one case of one version; JSON of the last `case`, `timing`, `versus` event or NULL
     cJSON *run, *verify;

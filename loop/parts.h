@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/guess.h"
 #include "bench/rungs.h"
 #include "loop/gpu_lock.h"
 #include "loop/model.h"
@@ -75,6 +76,8 @@ struct kb_build {
     bool dead;           // superseded or cancelled: its frames are dropped
     bool finished;       // the `done` event was sent
     bool claiming, final, known;
+    bool set_up_refused;              // `check` refused how it is launched, not what it is
+    bool doubted;                     // a rung failed, perhaps since its bench is guessed: there is no verdict
     bool news;                        // events since its last advice
     bool stored;                      // its binaries are in the history
     bool sass_stored, samples_stored; // likewise
@@ -282,9 +285,13 @@ struct kb_session {
     int watched_count, watched_capacity;
     struct kb_watched *bench_file, *reference; // NULL: none
     bool inferred;                             // the bench was made from a bare .cu
-    char *skeleton;                            // then: the bench.json to offer
-    bool announced;                            // the `session` event was sent
-    bool bench_refused;                        // the last saved bench.json had an error
+    struct kb_guess guess;                     // then: what was guessed
+    struct kb_param_use *uses;                 // then, of the last compile: its kernel's parameters
+    int use_count, used_threads;
+    char *used_kernel;
+    bool compiled_once; // inputs are not prepared before
+    bool announced;     // the `session` event was sent
+    bool bench_refused; // the last saved bench.json had an error
     struct kb_slot *slots;
     int slot_count;
     struct kb_program programs[KB_PROGRAMS];
@@ -352,6 +359,7 @@ bool kb_no_device(const struct kb_session *); // asked, and there is none
 int kb_sources_open(struct kb_session *, struct kb_error *);
 void kb_sources_free(struct kb_session *);
 void kb_sources_announce(struct kb_session *);                       // the `session` event, and later `bench` events
+void kb_sources_accept(struct kb_session *, struct kb_bench *next);  // takes the bench
 void kb_sources_event(struct kb_session *, struct kb_watch_event *); // takes its snapshot
 void kb_consider_slot(struct kb_session *, int slot);                // starts a build if the content asks for one
 void kb_consider_waiting(struct kb_session *);                       // those that could not be looked at before
@@ -376,6 +384,15 @@ char **kb_reach_options(const struct kb_session *, const struct kb_variant *, co
 
 // contract.c: recomputes it; true: it is another one
 bool kb_contract_compute(struct kb_session *);
+
+// guess.c: what is only guessed accuses nobody
+bool kb_guess_doubts(const struct kb_session *, const struct kb_build *, enum kb_rung failed, const char *reason);
+char *kb_guess_words(const struct kb_session *, const char *reason); // "perhaps the guess: ..."; owned
+void kb_guess_soften(const struct kb_session *, cJSON *event);       // a `case` or `findings` event, in place
+int kb_guess_open(struct kb_session *, struct kb_error *);
+void kb_guess_again(struct kb_session *, const struct kb_snapshot *); // the file changed
+void kb_guess_compiled(struct kb_session *, struct kb_build *);       // before its rung `check`; may supersede it
+void kb_guess_drop(struct kb_session *);
 
 // build.c: the ladder of one build
 void kb_build_start(struct kb_session *, int slot, struct kb_build *);  // takes the reference

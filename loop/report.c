@@ -430,8 +430,20 @@ static void add_na_notes(const struct kb_model *m, struct kb_text *out)
                        !strcmp(o->rungs[r].reason, reason);
             }
             if (!said)
-                kb_text_addf(out, "%s: not applicable: %s\n", kb_rungs[r].name, reason);
+                kb_text_addf(out, "%s: %s%s\n", kb_rungs[r].name, v->rungs[r].doubt ? "" : "not applicable: ", reason);
         }
+}
+
+// A bench.json to start from, where the guessed one did not do.
+static void add_skeleton(const struct kb_model *m, struct kb_text *out)
+{
+    const struct kb_model_version *v = m->variant_count ? kb_model_current(m, 0) : NULL;
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(m->session, "bench"), "guess"), "skeleton", NULL);
+    bool doubt = false;
+    for (int r = 0; v && r < KB_RUNGS; r++)
+        doubt = doubt || v->rungs[r].doubt;
+    if (doubt && skeleton)
+        kb_text_addf(out, "\nbench.json, as it was guessed:\n%s", skeleton);
 }
 
 static void add_goals(const struct kb_model *m, struct kb_text *out)
@@ -478,8 +490,10 @@ static void add_head(const struct kb_model *m, struct kb_text *out)
     const char *remedy = kb_json_text(m->device, "remedy", NULL);
     if (!strcmp(kind, "none") && remedy && *remedy)
         kb_text_addf(out, "  %s\n", remedy);
-    if (kb_json_bool(kb_json_get(m->session, "bench"), "inferred", false))
-        kb_text_add(out, "no bench lists this file: its arguments are inferred, and nothing is verified\n");
+    const cJSON *bench = kb_json_get(m->session, "bench");
+    if (kb_json_bool(bench, "inferred", false))
+        kb_text_addf(out, "no bench lists this file: GUESSED %s; nothing is verified\n",
+                     kb_json_text(kb_json_get(bench, "guess"), "text", "its arguments"));
     const cJSON *headline = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
     kb_text_addf(out, "%d case%s; times are of %s\n\n", m->case_count, m->case_count == 1 ? "" : "s",
                  kb_json_text(headline, "label", "the first"));
@@ -505,6 +519,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     add_goals(m, &raw);
     add_limits(m, &raw);
     add_na_notes(m, &raw);
+    add_skeleton(m, &raw);
     if (raw.size == before + 1)
         raw.size = before;
     kb_clean(out, raw.data, raw.size, ascii);

@@ -13,7 +13,15 @@ enum {
     ROOFS_MS = 400,  // budgets
     SETTLED_MS = 150,
     ONCE_MS = 400,
+    GUESSED_MS = 6000, // a run on the CPU device
 };
+
+// With guessed sizes a launch that takes long is no slow kernel but a bad guess: nobody waits for it.
+static int patience_ms(const struct kb_session *s, enum kb_rung rung)
+{
+    int usual = kb_rungs[rung].deadline_ms;
+    return s->inferred && kb_on_cpu(s) && rung == KB_RUNG_RUN && usual > GUESSED_MS ? GUESSED_MS : usual;
+}
 
 static cJSON *request(struct kb_session *s, enum kb_request kind, const char *type, struct kb_build *b, int deadline_ms)
 {
@@ -183,8 +191,8 @@ static bool make_room(struct kb_session *s, const struct kb_build *b, struct kb_
 static void send_trial(struct kb_session *s, struct kb_build *b)
 {
     bool verify = b->next == KB_RUNG_VERIFY;
-    cJSON *head = request(s, verify ? KB_REQUEST_VERIFY : KB_REQUEST_RUN, kb_rungs[b->next].name, b,
-                          kb_rungs[b->next].deadline_ms);
+    cJSON *head =
+        request(s, verify ? KB_REQUEST_VERIFY : KB_REQUEST_RUN, kb_rungs[b->next].name, b, patience_ms(s, b->next));
     if (verify)
         kb_seeds_fields(s, b, head);
     kb_peer_send(s->run.peer, head, NULL, 0);
@@ -250,6 +258,8 @@ static bool can_prepare(const struct kb_session *s)
 {
     const struct kb_program *reference = &s->programs[KB_PROGRAM_REFERENCE],
                             *builtin = &s->programs[KB_PROGRAM_BUILTIN];
+    if (s->inferred && !s->compiled_once)
+        return false; // a compile tells which arguments are inputs
     if (!builtin->ready || (reference->wanted && !reference->ready && !reference->failed))
         return false;
     for (int i = 0; i < s->watched_count; i++)

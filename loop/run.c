@@ -394,6 +394,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         return;
     } else if (!strcmp(type, "done")) {
         done_frame(s, frame->head);
+    } else if (!strcmp(type, "refused") && r->build) {
+        r->build->set_up_refused = true;
     } else if (!strcmp(type, "permission")) {
         kb_permission_asked(s, frame->head);
     } else if (!strcmp(type, "reported")) {

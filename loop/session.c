@@ -233,10 +233,10 @@ static void take_options(struct kb_session *s, const struct kb_session_options *
 static void offer_bench(struct kb_session *s)
 {
     kb_status_line(s, "info", "save the skeleton in the log as bench.json, and add a reference",
-                   "no bench lists %s: its arguments are inferred, and without a reference nothing is verified",
-                   kb_path_base(s->bench_path));
-    if (s->skeleton)
-        kb_emit_log(s, "session", NULL, s->skeleton, 0);
+                   "no bench lists %s: GUESSED %s; without a reference nothing is verified",
+                   kb_path_base(s->bench_path), s->guess.headline);
+    if (s->guess.skeleton)
+        kb_emit_log(s, "session", NULL, s->guess.skeleton, 0);
 }
 
 int kb_session_new(const struct kb_session_options *options, struct kb_session **out, struct kb_error *e)
@@ -290,11 +290,12 @@ void kb_session_free(struct kb_session *s)
     free_list(s->include_dirs);
     free_list(s->defines);
     free_list(s->nvcc_options);
-    char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir, s->focus,        s->device_option,
-                     s->arch_option,     s->like,        s->check,     s->compile_libs, s->default_arch,
-                     s->compiler_reason, s->errors_text, s->skeleton,  s->nvcc_flags,   s->nvcc_folders};
+    char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir,  s->focus,        s->device_option,
+                     s->arch_option,     s->like,        s->check,      s->compile_libs, s->default_arch,
+                     s->compiler_reason, s->errors_text, s->nvcc_flags, s->nvcc_folders};
     for (size_t i = 0; i < KB_COUNT(texts); i++)
         free(texts[i]);
+    kb_guess_drop(s);
     free(s->dying);
     free(s);
 }
@@ -397,6 +398,7 @@ int kb_session_exit_code(const struct kb_session *s)
     if (s->options.trace && s->trace_failed)
         return 1;
     int code = 0;
+    bool doubted = false;
     for (int i = 0; i < s->slot_count && code != 3; i++) {
         const struct kb_slot *slot = &s->slots[i];
         const struct kb_build *b = slot->source ? slot->current : NULL;
@@ -409,8 +411,9 @@ int kb_session_exit_code(const struct kb_session *s)
             code = code ? code : 1;
         else if (s->options.require_proof && !is_proven(s, slot->current))
             code = code ? code : 1;
+        doubted = doubted || (b && b->doubted);
     }
-    return code;
+    return code || !doubted ? code : 5;
 }
 
 const char *kb_session_bench_dir(const struct kb_session *s)

@@ -37,18 +37,6 @@ static bool lists_source(const struct kb_bench *b, const char *path, const char 
     return false;
 }
 
-static int infer_bench(struct kb_session *s, struct kb_error *e)
-{
-    char *text = NULL;
-    size_t size = 0;
-    if (kb_file_read(s->bench_path, BENCH_FILE_LIMIT, &text, &size, e))
-        return -1;
-    int status = kb_bench_infer(s->bench_path, text, size, &s->bench, &s->skeleton, e);
-    free(text);
-    s->inferred = status == 0;
-    return status;
-}
-
 // A .cu: the bench beside it if that lists the file, else one made from its kernel.
 static int open_source(struct kb_session *s, struct kb_error *e)
 {
@@ -64,7 +52,7 @@ static int open_source(struct kb_session *s, struct kb_error *e)
     } else {
         kb_bench_free(s->bench);
         s->bench = NULL;
-        status = infer_bench(s, e);
+        status = kb_guess_open(s, e);
     }
     free(dir);
     free(beside);
@@ -316,7 +304,7 @@ static void refuse_bench(struct kb_session *s, const struct kb_error *error)
     free(text);
 }
 
-static void accept_bench(struct kb_session *s, struct kb_bench *next)
+void kb_sources_accept(struct kb_session *s, struct kb_bench *next)
 {
     int pin_index = s->pin ? kb_bench_find_variant(next, s->slots[s->pin->variant].name) : -1;
     swap_slots(s, next);
@@ -357,7 +345,7 @@ static void bench_changed(struct kb_session *s, const struct kb_snapshot *snapsh
         return;
     }
     s->bench_refused = false;
-    accept_bench(s, next);
+    kb_sources_accept(s, next);
 }
 
 // A file changed
@@ -415,12 +403,14 @@ static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_
     if (w->missing)
         file_event(s, w, "back", NULL);
     w->missing = false;
-    bool script = w->script;
+    bool script = w->script, guessed = s->inferred && w == s->slots[0].source;
     shared->refs++; // accepting a bench may drop this file
     if (w == s->bench_file)
         bench_changed(s, &shared->snapshot);
     else if (w == s->reference || w->data)
         reference_changed(s);
+    if (guessed && shared->snapshot.saved_us)
+        kb_guess_again(s, &shared->snapshot);
     if (script && shared->snapshot.saved_us)
         kb_report_again(s);
     for (int i = 0; i < s->slot_count; i++)

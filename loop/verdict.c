@@ -77,6 +77,7 @@ void kb_verdict_event(struct kb_session *s, struct kb_build *b, const struct kb_
         cJSON_DeleteItemFromObjectCaseSensitive(event, "against");
     }
     name_findings(s, of, event);
+    kb_guess_soften(s, event);
     name_version(of, event);
     kb_seeds_event(s, of, event);
     if (of == b)

@@ -81,6 +81,10 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
     bool polling = !strcmp(mode, "polling");
     double others = kb_json_number(kb_model_timing(m, v, kb_app_pick_timed_case(a)), "others", 0);
     add_segment(s, 0, KB_STYLE_BAR_STRONG, kb_strdup(m->bench_name ? m->bench_name : "kbench"));
+    const cJSON *bench = kb_json_get(m->session, "bench");
+    if (kb_json_bool(bench, "inferred", false))
+        add_segment(s, 1, KB_STYLE_BAR_WARN,
+                    kb_format("GUESSED %s", kb_json_text(kb_json_get(bench, "guess"), "text", "arguments")));
     if (m->paused)
         add_segment(s, 0, KB_STYLE_BAR_WARN, kb_strdup("PAUSED"));
     if (m->bench_error)

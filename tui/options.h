@@ -6,7 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum kb_exit { KB_EXIT_PASS = 0, KB_EXIT_FAILED = 1, KB_EXIT_USAGE = 2, KB_EXIT_NO_DEVICE = 3, KB_EXIT_REFERENCE = 4 };
+enum kb_exit {
+    KB_EXIT_PASS = 0,
+    KB_EXIT_FAILED = 1,
+    KB_EXIT_USAGE = 2,
+    KB_EXIT_NO_DEVICE = 3,
+    KB_EXIT_REFERENCE = 4,
+    KB_EXIT_GUESSED = 5, // nothing failed, but a guessed bench does not fit: there is no verdict
+};
 
 enum kb_mode {
     KB_MODE_SCREEN,   // none was named: the screen, or KB_MODE_ONCE where stdout is no terminal

@@ -24,6 +24,7 @@ static const struct {
     [KB_OUTCOME_DIVERGENT] = {"DIVERGENT", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_REFERENCE] = {"REFERENCE FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_FAILED] = {"FAILED", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
+    [KB_OUTCOME_GUESSED] = {"GUESSED", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, false},
     [KB_OUTCOME_IMPOSSIBLE] = {"IMPOSSIBLE", KB_STYLE_BAD_BADGE, KB_STYLE_BAD, false},
     [KB_OUTCOME_BUILT] = {"BUILT", KB_STYLE_PLAIN_BADGE, KB_STYLE_TEXT, true},
     [KB_OUTCOME_UNVERIFIED] = {"UNVERIFIED", KB_STYLE_WARN_BADGE, KB_STYLE_WARN, true},
@@ -60,6 +61,14 @@ int kb_failed_rung(const struct kb_model_version *v)
 {
     for (int i = 0; v && i < KB_RUNGS; i++)
         if (v->rungs[i].status == KB_STATUS_FAIL)
+            return i;
+    return -1;
+}
+
+int kb_doubted_rung(const struct kb_model_version *v)
+{
+    for (int i = 0; v && i < KB_RUNGS; i++)
+        if (v->rungs[i].doubt)
             return i;
     return -1;
 }
@@ -158,6 +167,8 @@ enum kb_outcome kb_outcome_of(const struct kb_subject *s)
         return KB_OUTCOME_WAITING;
     if (kb_failed_rung(v) >= 0 || v->status == KB_STATUS_FAIL)
         return failure(m, v);
+    if (kb_doubted_rung(v) >= 0)
+        return KB_OUTCOME_GUESSED;
     if (v->impossible)
         return KB_OUTCOME_IMPOSSIBLE;
     if (!isnan(kb_speed_us(m, v, s->case_index)))

@@ -18,6 +18,7 @@ enum kb_outcome {
     KB_OUTCOME_DIVERGENT,
     KB_OUTCOME_REFERENCE, // not this version: the reference has no result to compare with
     KB_OUTCOME_FAILED,    // any other rung
+    KB_OUTCOME_GUESSED,   // a guessed bench does not fit it: no verdict
     KB_OUTCOME_IMPOSSIBLE,
     KB_OUTCOME_BUILT,      // compiled; there is no device to run it
     KB_OUTCOME_UNVERIFIED, // nothing failed, nothing was compared, no time
@@ -51,6 +52,8 @@ int kb_first_bad_case(const struct kb_model *, const struct kb_model_version *);
 double kb_speed_us(const struct kb_model *, const struct kb_model_version *, int case_index);
 // The first rung that failed, -1 if none.
 int kb_failed_rung(const struct kb_model_version *);
+// The first that failed perhaps since its bench is guessed, -1 if none.
+int kb_doubted_rung(const struct kb_model_version *);
 // Index of the first entry of `errors` with severity error; -1 if none.
 int kb_first_error(const cJSON *errors);
 // "y[3,1020]: got 0.125, want 0.0313", or what else is wrong with an output; "" if nothing.

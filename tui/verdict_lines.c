@@ -334,7 +334,7 @@ static void add_finding(struct kb_line *l, const struct kb_subject *s, enum kb_r
 
 static void add_bad(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
 {
-    int rung = kb_failed_rung(s->version);
+    int rung = o == KB_OUTCOME_GUESSED ? kb_doubted_rung(s->version) : kb_failed_rung(s->version);
     if (o == KB_OUTCOME_COMPILE_ERROR)
         add_compile_error(l, s);
     else if (rung >= 0 && kb_model_finding(s->version, (enum kb_rung)rung))

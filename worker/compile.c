@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "jit/compile.h"
+#include "jit/pointers.h"
 #include "jit/scan.h"
 #include "jit/tree.h"
 #include "profiles/trace.h"
@@ -25,7 +26,7 @@ struct job {
     struct kb_compile_request request;
     struct kb_compile_file *files;
     const char **include_dirs, **defines, **options, **kernels;
-    bool traced;
+    bool traced, pointers;       // pointers: what kernels do through their parameters is asked for
     struct kb_trace_names names; // of a traced compile
 };
 
@@ -84,6 +85,7 @@ static int read_job(const struct kb_frame *f, struct job *j, struct kb_error *e)
     r->compiler = kb_json_text(f->head, "compiler", "auto");
     r->lineinfo = kb_json_bool(f->head, "lineinfo", true);
     j->traced = kb_json_bool(f->head, "traced", false);
+    j->pointers = kb_json_bool(f->head, "pointers", false);
     if (strcmp(kb_json_text(f->head, "for", "variant"), "builtin"))
         return cut_files(f, j, e);
     r->main = kb_builtin_main();
@@ -150,7 +152,21 @@ static void size_or_unknown(cJSON *item, const char *key, long value)
     kb_json_measured(item, key, (double)value, value < 0 ? "the compiler did not say" : NULL);
 }
 
-static cJSON *kernel_item(const struct kb_compiled_kernel *k)
+// What the kernel does through a parameter that is an address; null: it could not be followed.
+static cJSON *use_item(const struct kb_param_use *u)
+{
+    if (!u->known)
+        return cJSON_CreateNull();
+    cJSON *item = cJSON_CreateObject();
+    kb_json_set_bool(item, "loads", u->loads);
+    kb_json_set_bool(item, "stores", u->stores);
+    kb_json_set_bool(item, "atomics", u->atomics);
+    kb_json_set_text(item, "type", u->type);
+    kb_json_set_number(item, "width", u->width);
+    return item;
+}
+
+static cJSON *kernel_item(const struct kb_compiled_kernel *k, const struct kb_pointers *pointers)
 {
     cJSON *item = cJSON_CreateObject();
     kb_worker_set_clean(item, "name", k->name, 300);
@@ -164,23 +180,27 @@ static cJSON *kernel_item(const struct kb_compiled_kernel *k)
     size_or_unknown(item, "const_bytes", k->const_bytes);
     kb_json_measured(item, "max_threads", k->max_threads, k->max_threads ? NULL : "no launch bounds");
     cJSON *params = cJSON_AddArrayToObject(item, "params");
+    struct kb_param_use uses[KB_COUNT(k->params)];
+    int known = pointers ? kb_pointers_of(pointers, k->lowered, uses, (int)KB_COUNT(uses)) : 0;
     for (int i = 0; i < k->param_count; i++) {
         cJSON *p = cJSON_CreateObject();
         kb_json_set_number(p, "offset", k->params[i].offset);
         kb_json_set_number(p, "bytes", k->params[i].bytes);
+        if (i < known)
+            kb_json_set(p, "use", use_item(&uses[i]));
         cJSON_AddItemToArray(params, p);
     }
     return item;
 }
 
 // Kernels as far as the frame's line has room; how many are left out is said.
-static void add_kernels(cJSON *head, const struct kb_compiled *c)
+static void add_kernels(cJSON *head, const struct kb_compiled *c, const struct kb_pointers *pointers)
 {
     cJSON *kernels = cJSON_AddArrayToObject(head, "kernels");
     size_t bytes = 0;
     int left_out = 0;
     for (int i = 0; i < c->kernel_count; i++) {
-        cJSON *item = kernel_item(&c->kernels[i]);
+        cJSON *item = kernel_item(&c->kernels[i], pointers);
         char *line = kb_json_line(item);
         size_t more = strlen(line);
         free(line);
@@ -230,7 +250,9 @@ static void send_compiled(const struct job *j, const struct kb_compiled *c)
     kb_json_set_text(head, "compiler_version", blank ? blank + 1 : NULL);
     kb_json_set_text(head, "arch", c->arch);
     add_texts(head, "options", j->request.options, j->request.option_count);
-    add_kernels(head, c);
+    struct kb_pointers *pointers = j->pointers ? kb_pointers_read(c->ptx, c->ptx_size) : NULL;
+    add_kernels(head, c, pointers);
+    kb_pointers_free(pointers);
     kb_json_set_number(head, "ptx_bytes", (double)c->ptx_size);
     kb_json_set_number(head, "cubin_bytes", (double)c->cubin_size);
     if (c->includes_known)

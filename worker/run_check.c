@@ -180,8 +180,11 @@ void run_check(struct run_worker *w, const struct kb_frame *f)
     }
     struct run_version *v = new_version(w, key);
     int failed = load(w, f, v, &error);
+    bool loaded = !failed;
     for (int i = 0; !failed && i < w->data.bench->case_count; i++)
         failed = check_case(w, v, i, &error);
+    if (failed && loaded) // how it is launched, not what it is
+        kb_worker_send(kb_frame_head("refused", kb_frame_job(f)), NULL, 0);
     if (!failed)
         send_resources(w, f, v);
     if (failed)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bench/bench.h"
 #include "bench/frame.h"
+#include "bench/guess.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +66,9 @@ static void fuzz_source(const char *text, size_t size)
         must((text[i] == '\n') == (blank[i] == '\n'));
     free(blank);
     struct kb_bench *b = NULL;
-    char *skeleton = NULL;
-    if (kb_bench_infer("k.cu", text, size, &b, &skeleton, &e))
+    struct kb_guess guess;
+    struct kb_guess_source source = {.path = "k.cu", .text = text, .size = size};
+    if (kb_bench_guess(&source, &b, &guess, &e))
         return;
     struct kb_variant *v = NULL;
     must(kb_source_scan(text, size, "k.cu", &s, &e) == 0);
@@ -74,7 +76,7 @@ static void fuzz_source(const char *text, size_t size)
         kb_variant_free(v);
     kb_source_free(&s);
     kb_bench_free(b);
-    free(skeleton);
+    kb_guess_free(&guess);
 }
 
 static void fuzz_expr(const char *text, size_t size)

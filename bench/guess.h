@@ -1,0 +1,43 @@
+// A bench for a .cu that no bench lists: guessed from its first kernel, from what the file and its headers say about
+// types, constants, launches and allocations, and from what the compiled kernel does through each pointer.
+// Everything in it may be wrong, so nothing that follows from it is a verdict.
+#ifndef KB_BENCH_GUESS_H
+#define KB_BENCH_GUESS_H
+#include "bench/bench.h"
+
+struct kb_param_use { // of a kernel's parameter, in the compiled code
+    int bytes;        // 0: unknown
+    bool known;       // it is an address that was followed to every access; else the rest says nothing
+    bool loads, stores, atomics;
+    int width;    // bytes of its widest access
+    char type[8]; // of most accesses: "f32", "bf16", or bits of unknown meaning: "b16"; ""
+};
+struct kb_guess_text {
+    const char *text;
+    size_t size;
+};
+struct kb_guess_source {
+    const char *path; // of the .cu
+    const char *text;
+    size_t size;
+    const struct kb_guess_text *headers; // that it reaches
+    int header_count;
+    // Of a compile of the kernel that was guessed before, by its name with scope and without template arguments; NULL.
+    const char *kernel;
+    const struct kb_param_use *uses;
+    int use_count;
+    int max_threads; // a block of it may have; 0: unknown
+};
+struct kb_guess {
+    char *kernel;   // with its scope, without template arguments
+    char *headline; // "launch 256x1x1, n = 4096"
+    char *skeleton; // the bench.json to offer; types that nothing tells are "?" there
+    bool instance;  // template arguments were guessed
+};
+
+// Pointers: input where the kernel only loads (or they are to const), output where it only stores, inout else; integers
+// are params with small values. No reference. Fails where there is no kernel, or a //kb: line is wrong.
+int kb_bench_guess(const struct kb_guess_source *, struct kb_bench **out, struct kb_guess *guess, struct kb_error *e);
+void kb_guess_free(struct kb_guess *);
+
+#endif

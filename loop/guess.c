@@ -1,0 +1,169 @@
+// What a bench made from a bare .cu may say of a version. Its roles, sizes and launch are guesses, so a failure that a
+// wrong guess can cause is a question to whoever wrote the kernel, never a verdict.
+#include "base/file.h"
+#include "loop/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char prefix[] = "perhaps the guess: ";
+
+// Compilers name template arguments that do not fit in these words; what else they say is about the code.
+static bool is_about_instance(const char *reason)
+{
+    static const char *const words[] = {"cannot be named", "is no __global__ function"};
+    for (size_t i = 0; reason && i < KB_COUNT(words); i++)
+        if (strstr(reason, words[i]))
+            return true;
+    return false;
+}
+
+bool kb_guess_doubts(const struct kb_session *s, const struct kb_build *b, enum kb_rung rung, const char *reason)
+{
+    if (!s->inferred || rung >= KB_RUNGS_DECIDING)
+        return false;
+    if (rung == KB_RUNG_COMPILE)
+        return s->guess.instance && is_about_instance(reason);
+    return rung == KB_RUNG_CHECK ? b->set_up_refused : rung >= KB_RUNG_RUN;
+}
+
+char *kb_guess_words(const struct kb_session *s, const char *reason)
+{
+    if (reason && kb_starts(reason, prefix))
+        return kb_strdup(reason);
+    return kb_format("%s%s; write bench.json beside %s to say what is right", prefix, reason ? reason : "it failed",
+                     kb_path_base(s->bench_path));
+}
+
+static void doubt_case(const struct kb_session *s, cJSON *event)
+{
+    cJSON *output;
+    if (strcmp(kb_json_text(event, "status", ""), "fail"))
+        return;
+    char *words = kb_guess_words(s, kb_json_text(event, "reason", NULL));
+    kb_json_set_text(event, "status", "na");
+    kb_json_set_text(event, "reason", words);
+    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
+    {
+        if (!strcmp(kb_json_text(output, "status", ""), "fail"))
+            kb_json_set_text(output, "status", "na");
+    }
+    free(words);
+}
+
+static void doubt_findings(cJSON *event)
+{
+    cJSON *item;
+    cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
+    {
+        if (!kb_json_bool(item, "fails", true))
+            continue;
+        char *text = kb_format("%s%s", prefix, kb_json_text(item, "text", ""));
+        kb_json_set_bool(item, "fails", false);
+        kb_json_set_text(item, "text", text);
+        free(text);
+    }
+}
+
+void kb_guess_soften(const struct kb_session *s, cJSON *event)
+{
+    const char *type = kb_json_text(event, "type", "");
+    if (s->inferred && !strcmp(type, "case"))
+        doubt_case(s, event);
+    else if (s->inferred && !strcmp(type, "findings"))
+        doubt_findings(event);
+}
+
+// The bench, again: from what a file says now and what a compile said of its kernel
+
+static int guess_from(struct kb_session *s, const struct kb_snapshot *snapshot, struct kb_bench **out,
+                      struct kb_guess *guess, struct kb_error *e)
+{
+    int headers = snapshot->file_count - 1;
+    struct kb_guess_text *texts = kb_alloc(sizeof *texts * (size_t)(headers + 1));
+    for (int i = 0; i < headers; i++)
+        texts[i] = (struct kb_guess_text){snapshot->files[i + 1].data, snapshot->files[i + 1].size};
+    struct kb_guess_source source = {.path = s->bench_path,
+                                     .text = snapshot->files[0].data,
+                                     .size = snapshot->files[0].size,
+                                     .headers = texts,
+                                     .header_count = headers,
+                                     .kernel = s->used_kernel,
+                                     .uses = s->uses,
+                                     .use_count = s->use_count,
+                                     .max_threads = s->used_threads};
+    int status = kb_bench_guess(&source, out, guess, e);
+    free(texts);
+    return status;
+}
+
+int kb_guess_open(struct kb_session *s, struct kb_error *e)
+{
+    struct kb_snapshot snapshot;
+    struct kb_reach reach = {.include_dirs = (const char *const *)s->include_dirs,
+                             .include_dir_count = s->options.include_dir_count,
+                             .defines = (const char *const *)s->defines,
+                             .define_count = s->options.define_count};
+    if (kb_snapshot_take(s->bench_path, &reach, &snapshot, e))
+        return -1;
+    int status = guess_from(s, &snapshot, &s->bench, &s->guess, e);
+    kb_snapshot_free(&snapshot);
+    s->inferred = status == 0;
+    return status;
+}
+
+void kb_guess_again(struct kb_session *s, const struct kb_snapshot *snapshot)
+{
+    struct kb_bench *next = NULL;
+    struct kb_guess guess;
+    if (!s->inferred || guess_from(s, snapshot, &next, &guess, NULL))
+        return; // the build says what is wrong with it
+    kb_guess_free(&s->guess);
+    s->guess = guess;
+    if (cJSON_Compare(next->json, s->bench->json, true))
+        kb_bench_free(next);
+    else
+        kb_sources_accept(s, next);
+}
+
+static void take_use(struct kb_param_use *use, const cJSON *param)
+{
+    const cJSON *item = kb_json_get(param, "use");
+    *use = (struct kb_param_use){.bytes = (int)kb_json_int(param, "bytes", 0),
+                                 .known = cJSON_IsObject(item),
+                                 .loads = kb_json_bool(item, "loads", false),
+                                 .stores = kb_json_bool(item, "stores", false),
+                                 .atomics = kb_json_bool(item, "atomics", false),
+                                 .width = (int)kb_json_int(item, "width", 0)};
+    snprintf(use->type, sizeof use->type, "%s", kb_json_text(item, "type", ""));
+}
+
+void kb_guess_compiled(struct kb_session *s, struct kb_build *b)
+{
+    const cJSON *kernel = cJSON_GetArrayItem(kb_json_get(b->compiled, "kernels"), 0);
+    const cJSON *params = kb_json_get(kernel, "params"), *param;
+    if (!s->inferred || b->dead)
+        return;
+    s->compiled_once = true;
+    if (!cJSON_IsArray(params))
+        return;
+    free(s->uses);
+    s->uses = kb_alloc(sizeof *s->uses * (size_t)(cJSON_GetArraySize(params) + 1));
+    s->use_count = 0;
+    cJSON_ArrayForEach(param, params) take_use(&s->uses[s->use_count++], param);
+    s->used_threads = (int)kb_json_int(kernel, "max_threads", 0);
+    free(s->used_kernel);
+    const char *name = kb_json_text(kernel, "name", "");
+    s->used_kernel = kb_strndup(name, strcspn(name, "<"));
+    kb_guess_again(s, &b->source->snapshot);
+    if (!b->dead) // what follows is asked of the new bench
+        memcpy(b->contract, s->contract, sizeof b->contract);
+}
+
+void kb_guess_drop(struct kb_session *s)
+{
+    kb_guess_free(&s->guess);
+    free(s->uses);
+    free(s->used_kernel);
+}

@@ -1,0 +1,231 @@
+// End to end with the real workers and the CPU device: files that no bench lists. Right kernels are never accused, and
+// what a wrong guess can cause is a question.
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/spawn.h"
+#include "support_schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 1800000 }; // of a hang
+static char dir[256];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "%s/guess-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    kb_remove_tree(dir);
+    return 0;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char *path = kb_path_join(dir, name);
+    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
+    free(path);
+}
+
+static char *once(const char *source, bool json, int exit_code)
+{
+    write_file("k.cu", source);
+    char *path = kb_path_join(dir, "k.cu");
+    char *argv[] = {KB_BUILD_DIR "/kbench-tui",
+                    "--once",
+                    "--device",
+                    "cpu",
+                    "--seed",
+                    "7",
+                    "--no-history",
+                    "--no-profile",
+                    path,
+                    NULL,
+                    NULL};
+    argv[9] = json ? "--json" : NULL;
+    struct kb_capture ran;
+    struct kb_error error = {0};
+    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
+        fail_msg("%s", kb_error_line(&error));
+    char *out = kb_strdup(ran.out.data ? ran.out.data : "");
+    if (ran.timed_out || ran.exit_code != exit_code)
+        fail_msg("%s\nexit code %d, not %d\n%s\n%s", source, ran.exit_code, exit_code, out,
+                 ran.err.data ? ran.err.data : "");
+    kb_capture_free(&ran);
+    free(path);
+    return out;
+}
+
+static void no_schema_breach(const cJSON *document)
+{
+    char *text = NULL;
+    size_t size;
+    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &text, &size, NULL), 0);
+    cJSON *schema = cJSON_Parse(text);
+    struct kb_text why = {0};
+    if (schema_check(schema, document, &why) | schema_check_reasons(document, &why))
+        fail_msg("%s", why.data);
+    kb_text_free(&why);
+    cJSON_Delete(schema);
+    free(text);
+}
+
+static cJSON *document_of(const char *source, int exit_code)
+{
+    char *text = once(source, true, exit_code);
+    cJSON *document = cJSON_Parse(text);
+    assert_non_null(document);
+    no_schema_breach(document);
+    free(text);
+    return document;
+}
+
+static const cJSON *rung_of(const cJSON *document, const char *name)
+{
+    const cJSON *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0), *rung;
+    cJSON_ArrayForEach(rung, kb_json_get(variant, "rungs"))
+    {
+        if (!strcmp(kb_json_text(rung, "rung", ""), name))
+            return rung;
+    }
+    fail_msg("no rung %s", name);
+    return NULL;
+}
+
+static void rung_is(const cJSON *document, const char *name, const char *status, const char *reason)
+{
+    const cJSON *rung = rung_of(document, name);
+    const char *why = kb_json_text(rung, "reason", "");
+    if (strcmp(kb_json_text(rung, "status", ""), status) || !strstr(why, reason))
+        fail_msg("%s: %s: %s", name, kb_json_text(rung, "status", ""), why);
+}
+
+// Inputs without const, arrays that are changed in place, counters, template parameters that are in no parameter,
+// types by other names in the file and in a header, loops whose length is no size.
+static void right_kernels_run(void **state)
+{
+    (void)state;
+    static const char *const sources[] = {
+        "__global__ void add(float *a, float *b, float *c, int n)\n{\n    int i = blockIdx.x * blockDim.x + "
+        "threadIdx.x;\n"
+        "    if (i < n) c[i] = a[i] + b[i];\n}\n",
+        "__global__ void twice(float *data, int n)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) data[i] *= 2;\n}\n",
+        "__global__ void count(unsigned char *text, unsigned *bins, int n)\n{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) atomicAdd(&bins[text[i]], 1u);\n}\n",
+        "template <typename T, typename acc_t, bool flag>\n__global__ void k(const T *x, T *y, int n)\n{\n"
+        "    static_assert(flag || sizeof(acc_t) == 4, \"\");\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    acc_t two = 2;\n    if (i < n) y[i] = x[i] * two;\n}\n",
+        "#include \"types.h\"\n__global__ void k(const floatX *x, word *y, short *s, void *v, int n)\n{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) { y[i] = (word)x[i]; s[i] = 3; ((float4 *)v)[i] = make_float4(1, 2, 3, 4); }\n}\n",
+        "__global__ void burn(const int *x, int *y, int num_iterations)\n{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0;\n"
+        "    for (int k = 0; k < num_iterations; k++) s += x[i] ^ k;\n    y[i] = s;\n}\n",
+        "struct Particle { float3 at; float mass; };\n__global__ void odd(Particle p, float *x) { *x = p.mass; }\n"
+        "__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
+        "int main() { float *d; int n = 100; cudaMalloc(&d, n * sizeof(float)); k<<<1, 128>>>(d, n); }\n",
+    };
+    write_file("types.h", "typedef float floatX;\nusing word = unsigned;\n");
+    for (size_t i = 0; i < KB_COUNT(sources); i++) {
+        cJSON *document = document_of(sources[i], 0);
+        rung_is(document, "run", "pass", "");
+        cJSON_Delete(document);
+    }
+}
+
+static void check_question(const char *source, const char *rung, const char *reason)
+{
+    cJSON *document = document_of(source, 5);
+    const cJSON *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0), *finding;
+    rung_is(document, rung, "na", "perhaps the guess: ");
+    rung_is(document, rung, "na", reason);
+    rung_is(document, rung, "na", "write bench.json beside k.cu");
+    assert_true(kb_json_bool(rung_of(document, rung), "doubt", false));
+    assert_string_equal(kb_json_text(variant, "status", ""), strcmp(rung, "races") ? "skip" : "pass");
+    cJSON_ArrayForEach(finding, kb_json_get(variant, "findings")) assert_false(kb_json_bool(finding, "fails", true));
+    cJSON_Delete(document);
+}
+
+static void failures_of_a_guess_are_questions(void **state)
+{
+    (void)state;
+    check_question("__global__ void few(float *x, int n) { if (threadIdx.x < 2) x[threadIdx.x] = 1; }\n", "run",
+                   "never written");
+    check_question("__global__ void far(const float *x, float *y, int n)\n"
+                   "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i * 1000]; }\n",
+                   "run", "");
+    check_question("__global__ void forever(volatile int *x, int n) { while (*x >= 0) ; *x = n; }\n", "run", "");
+    check_question("template <typename T> struct two { };\n"
+                   "template <typename T, template <typename> class P> __global__ void k(T *x, int n) { *x = n; }\n",
+                   "compile", "k");
+    check_question("struct Big { long a[8]; };\n__global__ void k(Big b, float *x) { *x = b.a[1]; }\n", "check", "");
+}
+
+static void errors_of_the_code_stay_errors(void **state)
+{
+    (void)state;
+    cJSON *document = document_of("__global__ void k(float *x, int n) { x[0] = oops; }\n", 1);
+    rung_is(document, "compile", "fail", "");
+    cJSON_Delete(document);
+}
+
+static void the_report_says_what_was_guessed(void **state)
+{
+    (void)state;
+    char *text = once("__global__ void few(Thing *x, int n);\nstruct Thing { float f; };\n"
+                      "__global__ void few(Thing *x, int n) { if (threadIdx.x < 2) x[threadIdx.x].f = 1; }\n",
+                      false, 1); // the first line knows no Thing
+    assert_non_null(strstr(text, "GUESSED launch 256x1x1, n = 4096"));
+    free(text);
+    text =
+        once("struct Thing { float f; };\n"
+             "__global__ void few(Thing *x, Thing *y, int n) { if (threadIdx.x < 2) x[threadIdx.x].f = n / 3.0f; }\n",
+             false, 5);
+    assert_non_null(strstr(text, "run: perhaps the guess: "));
+    assert_non_null(strstr(text, "bench.json, as it was guessed:"));
+    assert_non_null(strstr(text, "\"dtype\": \"f32\"")); // as it is stored
+    assert_non_null(strstr(text, "\"dtype\": \"?\""));   // never used: nothing tells
+    free(text);
+}
+
+// What a bench says is no guess.
+static void a_bench_accuses(void **state)
+{
+    (void)state;
+    write_file("bench.json",
+               "{\"kbench\": 1, \"name\": \"few\", \"params\": {\"n\": 64},\n"
+               "\"args\": [{\"name\": \"x\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"]},\n"
+               "{\"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\"}],\n"
+               "\"variants\": [{\"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"few\",\n"
+               "\"launch\": {\"grid\": 1, \"block\": 64}}]}\n");
+    cJSON *document =
+        document_of("__global__ void few(float *x, int n) { if (threadIdx.x < 2) x[threadIdx.x] = 1; }\n", 1);
+    rung_is(document, "run", "fail", "never written");
+    cJSON_Delete(document);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(right_kernels_run, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_report_says_what_was_guessed, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_bench_accuses, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
