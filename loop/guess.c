@@ -23,6 +23,8 @@ bool kb_guess_doubts(const struct kb_session *s, const struct kb_build *b, enum 
 {
     if (!s->inferred || rung >= KB_RUNGS_DECIDING)
         return false;
+    if (b->fault_of) // the bench's own: inputs of the guessed sizes could not be made
+        return !strcmp(b->fault_of, "bench");
     if (rung == KB_RUNG_COMPILE)
         return s->guess.instance && is_about_instance(reason);
     return rung == KB_RUNG_CHECK ? b->set_up_refused : rung >= KB_RUNG_RUN;
