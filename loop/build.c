@@ -17,6 +17,17 @@ struct kb_build *kb_build_ref(struct kb_build *b)
     return b;
 }
 
+struct kb_slot *kb_slot_of(const struct kb_session *s, const struct kb_build *b)
+{
+    bool there = b->variant >= 0 && b->variant < s->slot_count && !strcmp(s->slots[b->variant].name, b->name);
+    if (there)
+        return &s->slots[b->variant];
+    for (int i = 0; b->variant >= 0 && i < s->slot_count; i++) // one that no slot holds any more did not move with it
+        if (!strcmp(s->slots[i].name, b->name))
+            return &s->slots[i];
+    return NULL;
+}
+
 void kb_blobs_free(struct kb_blobs *blobs)
 {
     free(blobs->ptx);
@@ -204,7 +215,9 @@ static void drop_old_blobs(struct kb_session *s, struct kb_slot *slot)
 
 static void remember(struct kb_session *s, struct kb_build *b)
 {
-    struct kb_slot *slot = &s->slots[b->variant];
+    struct kb_slot *slot = kb_slot_of(s, b);
+    if (!slot)
+        return;
     if (kb_build_passed(b) && slot->good != b) {
         kb_build_unref(slot->previous);
         slot->previous = slot->good;
@@ -268,7 +281,9 @@ static void replace(struct kb_build **slot, struct kb_build *b)
 // It is no good version, nobody's baseline, and what was compared with it is compared anew.
 void kb_build_disproved(struct kb_session *s, struct kb_build *b)
 {
-    struct kb_slot *slot = &s->slots[b->variant];
+    struct kb_slot *slot = kb_slot_of(s, b);
+    if (!slot)
+        return;
     struct kb_build *current = slot->current;
     bool compared = slot->previous == b && current != b;
     kb_build_ref(b);
@@ -455,7 +470,8 @@ static bool was_built(const struct kb_build *b)
 
 void kb_build_settle(struct kb_session *s, struct kb_build *b)
 {
-    const struct kb_watched *w = s->slots[b->variant].source;
+    const struct kb_slot *slot = kb_slot_of(s, b);
+    const struct kb_watched *w = slot ? slot->source : NULL;
     if (b->dead || b->claiming || b->final || !w || !w->settled || w->latest != b->source || !was_built(b))
         return;
     b->claiming = true;

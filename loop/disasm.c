@@ -47,8 +47,8 @@ static void emit_sass(struct kb_session *s, struct kb_build *b, const cJSON *sum
 
 static struct kb_build *version_before(struct kb_session *s, const struct kb_build *b)
 {
-    struct kb_slot *slot = &s->slots[b->variant];
-    struct kb_build *before = slot->good == b ? slot->previous : slot->good;
+    struct kb_slot *slot = kb_slot_of(s, b);
+    struct kb_build *before = !slot ? NULL : slot->good == b ? slot->previous : slot->good;
     return before && before != b && before->blobs.sass_size && before->version ? before : NULL;
 }
 

@@ -56,7 +56,7 @@ enum kb_build_stage {
 };
 struct kb_build {
     int refs;    // the variant's list, the compile lane, the run lane, io requests in flight
-    int variant; // index of its slot; means nothing once it is dead
+    int variant; // index of its slot, -1: its variant left the bench. To be followed by kb_slot_of only
     char *name;  // of its variant
     char key[33];
     char contract[33]; // under which its results were made
@@ -399,6 +399,7 @@ void kb_build_start(struct kb_session *, int slot, struct kb_build *);  // takes
 void kb_build_return(struct kb_session *, int slot, struct kb_build *); // its content is back (undo)
 struct kb_build *kb_build_new(struct kb_session *, int slot);
 struct kb_build *kb_build_ref(struct kb_build *);
+struct kb_slot *kb_slot_of(const struct kb_session *, const struct kb_build *); // NULL: its variant left the bench
 void kb_build_unref(struct kb_build *);
 void kb_build_supersede(struct kb_session *, struct kb_build *, const char *why);
 void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, double ms, const char *reason);

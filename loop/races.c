@@ -257,7 +257,8 @@ static void drop_outdated(struct kb_session *s)
 {
     struct kb_races_worker *r = &s->races;
     struct kb_build *b = r->build;
-    if (!r->peer || !b || r->cancelled || (!b->dead && b == s->slots[b->variant].current && b->finished))
+    const struct kb_slot *slot = b ? kb_slot_of(s, b) : NULL;
+    if (!r->peer || !b || r->cancelled || (!b->dead && slot && b == slot->current && b->finished))
         return;
     kb_lane_cancel(r->peer, r->job);
     r->cancelled = true;

@@ -135,7 +135,8 @@ static int binaries_of(const struct kb_build *b, struct kb_history_object *objec
 
 static void claim_here(struct kb_session *s, struct kb_build *b)
 {
-    kb_build_claimed(s, b, ++s->slots[b->variant].last_number, NULL, false);
+    struct kb_slot *slot = kb_slot_of(s, b);
+    kb_build_claimed(s, b, slot ? ++slot->last_number : 0, NULL, false);
 }
 
 void kb_records_claim(struct kb_session *s, struct kb_build *b)
@@ -320,7 +321,7 @@ static void claimed(struct kb_session *s, struct kb_build *b, const struct kb_io
             claim_here(s, b);
         return;
     }
-    struct kb_slot *slot = b->dead ? NULL : &s->slots[b->variant];
+    struct kb_slot *slot = b->dead ? NULL : kb_slot_of(s, b);
     b->stored = b->stored && !m->known; // a known version may lack what this build has
     if (slot && m->version > slot->last_number)
         slot->last_number = m->version;

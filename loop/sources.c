@@ -272,6 +272,19 @@ static void move_builds(struct kb_slot *from, struct kb_slot *to, int index)
         to->known[i]->variant = index;
 }
 
+// Whoever still holds one of them finds no slot by it any more.
+static void orphan_builds(struct kb_slot *slot)
+{
+    struct kb_build *own[] = {slot->current, slot->good, slot->previous};
+    for (int i = 0; i < (int)KB_COUNT(own) + slot->known_count; i++) {
+        struct kb_build *b = i < (int)KB_COUNT(own) ? own[i] : slot->known[i - (int)KB_COUNT(own)];
+        if (b) {
+            b->dead = true;
+            b->variant = -1;
+        }
+    }
+}
+
 static void swap_slots(struct kb_session *s, struct kb_bench *next)
 {
     struct kb_slot *old = s->slots;
@@ -287,8 +300,10 @@ static void swap_slots(struct kb_session *s, struct kb_bench *next)
         if (!slots[i].name)
             slots[i].name = kb_strdup(next->variants[i].name);
     }
-    for (int i = 0; i < old_count; i++)
+    for (int i = 0; i < old_count; i++) {
+        orphan_builds(&old[i]);
         kb_slot_free(&old[i]);
+    }
     free(old);
     s->slots = slots;
     s->slot_count = next->variant_count;
@@ -306,7 +321,8 @@ static void refuse_bench(struct kb_session *s, const struct kb_error *error)
 
 void kb_sources_accept(struct kb_session *s, struct kb_bench *next)
 {
-    int pin_index = s->pin ? kb_bench_find_variant(next, s->slots[s->pin->variant].name) : -1;
+    const char *wanted = s->pin ? s->pin->name : s->pin_variant >= 0 ? s->slots[s->pin_variant].name : NULL;
+    int pin_index = wanted ? kb_bench_find_variant(next, wanted) : -1;
     swap_slots(s, next);
     if (s->pin && pin_index < 0)
         kb_pin(s, NULL);

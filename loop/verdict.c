@@ -150,8 +150,8 @@ void kb_build_errors(struct kb_session *s, struct kb_build *b, const cJSON *fram
 
 int kb_against(struct kb_session *s, struct kb_build *b, struct kb_build *out[2])
 {
-    struct kb_slot *slot = &s->slots[b->variant];
-    struct kb_build *previous = slot->good == b ? slot->previous : slot->good;
+    struct kb_slot *slot = kb_slot_of(s, b);
+    struct kb_build *previous = !slot ? NULL : slot->good == b ? slot->previous : slot->good;
     int count = 0;
     if (s->pin && s->pin != b && s->pin->blobs.ptx_size && s->pin->rungs[KB_RUNG_TIME] == KB_STATUS_PASS)
         out[count++] = s->pin;
@@ -164,7 +164,9 @@ int kb_against(struct kb_session *s, struct kb_build *b, struct kb_build *out[2]
 // A version to be compared with could not be loaded again: the comparison goes without it.
 void kb_load_failed(struct kb_session *s, struct kb_build *b, const char *reason)
 {
-    struct kb_slot *slot = &s->slots[b->variant];
+    struct kb_slot *slot = kb_slot_of(s, b);
+    if (!slot)
+        return;
     if (b->stage == KB_STAGE_LADDER && slot->current == b) {
         kb_build_rung(s, b, b->next, KB_STATUS_FAIL, NAN, reason);
         kb_build_rung_done(s, b, b->next);

@@ -343,6 +343,65 @@ static void listings_and_differences(void **state)
     bed_free(b);
 }
 
+// bench.json with these variants, each of NAME.cu.
+static void write_variants(struct bed *b, int count)
+{
+    struct kb_text text = {0};
+    kb_text_add(&text, "{\"kbench\":1,\"name\":\"fake\",\"params\":{\"n\":64},\"args\":["
+                       "{\"name\":\"x\",\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[\"n\"]},"
+                       "{\"name\":\"y\",\"role\":\"output\",\"dtype\":\"f32\",\"shape\":[\"n\"]},"
+                       "{\"name\":\"n\",\"role\":\"scalar\",\"dtype\":\"i32\"}],"
+                       "\"reference\":{\"source\":\"reference.cu\",\"kernel\":\"ref\","
+                       "\"launch\":{\"grid\":[1],\"block\":[32]}},\"variants\":[");
+    for (int i = 0; i < count; i++)
+        kb_text_addf(&text,
+                     "%s{\"name\":\"%c\",\"source\":\"%c.cu\",\"kernel\":\"%c\","
+                     "\"launch\":{\"grid\":[1],\"block\":[32]}}",
+                     i ? "," : "", 'a' + i, 'a' + i, 'a' + i);
+    kb_text_add(&text, "]}");
+    bed_write(b, "bench.json", text.data);
+    kb_text_free(&text);
+}
+
+// The last of twelve variants is still at a late rung when bench.json keeps the first only: its answer finds nobody.
+static void a_variant_leaves_the_bench_at(const char *rung, const char *end)
+{
+    enum { MANY = 12 };
+    struct bed *b = bed_new();
+    char *gate = bed_path(b, "gate"), *held = kb_format("//fake: time=20\n//fake: %s=%s:%s", rung, end, gate);
+    char *running = kb_format("rung variant=l rung=%s status=running", rung);
+    for (int i = 0; i < MANY; i++) {
+        char file[] = {(char)('a' + i), '.', 'c', 'u', 0}, kernel[] = {(char)('a' + i), 0};
+        bed_kernel(b, file, kernel, i == MANY - 1 ? held : "//fake: time=20", 0);
+    }
+    write_variants(b, MANY);
+    bed_start(b);
+    bed_until_event(b, running);
+    bed_mark(b);
+    write_variants(b, 1);
+    bed_until_event(b, "bench");
+    bed_write(b, "gate", "");
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 1); // and everybody goes on
+    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "rung variant=a version=2 rung=sass status=pass");
+    bed_until_event(b, "rung variant=a version=2 rung=races status=pass");
+    assert_null(bed_find(b, "done variant=l"));
+    assert_int_equal(b->model.variant_count, 1);
+    bed_free(b);
+    free(gate);
+    free(held);
+    free(running);
+}
+
+static void variants_leave_the_bench_while_late_rungs_run(void **state)
+{
+    (void)state;
+    a_variant_leaves_the_bench_at("sass", "hold");
+    a_variant_leaves_the_bench_at("races", "hold");
+    a_variant_leaves_the_bench_at("races", "fail-hold");
+    a_variant_leaves_the_bench_at("sections", "hold");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +418,7 @@ int main(void)
         cmocka_unit_test(without_profile_it_stops_at_the_verdict),
         cmocka_unit_test(the_same_code_is_named),
         cmocka_unit_test(listings_and_differences),
+        cmocka_unit_test(variants_leave_the_bench_while_late_rungs_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
