@@ -109,6 +109,8 @@ struct kb_cubin_variable {
 // Returns the number or -1; free with kb_cubin_variables_free.
 int kb_cubin_variables(const void *cubin, size_t size, struct kb_cubin_variable **out, struct kb_error *);
 void kb_cubin_variables_free(struct kb_cubin_variable *, int count);
+// Whether the code of a kernel holds a copy of this function, which was not inlined; both names lowered.
+bool kb_cubin_calls(const void *cubin, size_t size, const char *kernel, const char *function);
 // XXH128 over the code sections of one kernel (all kernels: NULL), to tell "same code" from "same source".
 struct kb_hash;
 int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, struct kb_hash *out, struct kb_error *);

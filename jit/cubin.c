@@ -244,6 +244,24 @@ int kb_cubin_kernels(const void *cubin, size_t size, struct kb_compiled_kernel *
     return count;
 }
 
+bool kb_cubin_calls(const void *cubin, size_t size, const char *kernel, const char *function)
+{
+    struct elf f;
+    struct section symbols;
+    Elf64_Shdr names;
+    bool found = false;
+    if (!open_elf(&f, cubin, size) || !symbol_table(&f, &symbols, &names))
+        return false;
+    char *copy = kb_format("$%s$%s", kernel, function);
+    for (uint32_t i = 0; !found && (uint64_t)(i + 1) * sizeof(Elf64_Sym) <= symbols.size; i++) {
+        Elf64_Sym s;
+        memcpy(&s, symbols.data + (size_t)i * sizeof s, sizeof s);
+        found = ELF64_ST_TYPE(s.st_info) == STT_FUNC && !strcmp(text_at(&f, &names, s.st_name), copy);
+    }
+    free(copy);
+    return found;
+}
+
 int kb_cubin_code_hash(const void *cubin, size_t size, const char *lowered, struct kb_hash *out, struct kb_error *e)
 {
     struct elf f;

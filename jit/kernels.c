@@ -88,6 +88,12 @@ static void pick_requested(struct kb_build *b, char *const *lowered, struct kb_c
     free(all);
 }
 
+static bool calls(const void *compiled, const char *kernel, const char *function)
+{
+    const struct kb_compiled *c = compiled;
+    return kb_cubin_calls(c->cubin, c->cubin_size, kernel, function);
+}
+
 void kb_kernels_fill(struct kb_build *b, char *const *lowered)
 {
     struct kb_compiled *out = b->out;
@@ -98,7 +104,7 @@ void kb_kernels_fill(struct kb_build *b, char *const *lowered)
         kb_verdict_failed(b, kb_error_line(&e));
         return;
     }
-    kb_log_resources(out->log, all, count);
+    kb_log_resources(out->log, all, count, &(struct kb_log_calls){calls, out});
     if (lowered) {
         pick_requested(b, lowered, all, count);
     } else {

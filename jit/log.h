@@ -15,9 +15,15 @@ void kb_log_add(struct kb_log *l, const char *file, int line, int column, const 
 bool kb_log_has_error(const struct kb_log *l);
 void kb_log_free(struct kb_log *l);
 
+// Which functions a kernel calls: the log does not say it. Both names as lowered.
+struct kb_log_calls {
+    bool (*calls)(const void *context, const char *kernel, const char *function);
+    const void *context;
+};
 // Registers, spills, stack and shared memory that `--ptxas-options=-v` put in the log, into the kernels of these
-// lowered names. What the log does not say stays as it is.
-void kb_log_resources(const char *log, struct kb_compiled_kernel *kernels, int count);
+// lowered names; spills with those of functions that the kernel calls (calls: NULL leaves them out). What the log does
+// not say stays as it is.
+void kb_log_resources(const char *log, struct kb_compiled_kernel *kernels, int count, const struct kb_log_calls *calls);
 // The kernel that uses the most static shared memory by the log; false if the log names none. name is cut to size.
 bool kb_log_largest_shared(const char *log, char *name, size_t size, long *bytes);
 

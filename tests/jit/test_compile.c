@@ -43,6 +43,36 @@ static void test_plain(void **state)
     trial_free(&t);
 }
 
+// A function that is not inlined spills for the kernel that calls it, and for no other.
+static void test_spills_of_a_called_function(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    static const char source[] =
+        "__device__ __noinline__ float heavy(const float *p, int n)\n{\n    float a[60], s = 0;\n#pragma unroll\n"
+        "    for (int i = 0; i < 60; i++)\n        a[i] = p[i * n + threadIdx.x];\n#pragma unroll\n"
+        "    for (int i = 0; i < 60; i++)\n        s += a[i] * a[59 - i] * a[i * 7 % 60];\n    return s;\n}\n"
+        "__global__ void calls(const float *p, float *q, int n) { q[threadIdx.x] = heavy(p, n); }\n"
+        "__global__ void spills(const float *p, float *q, int n)\n{\n    float a[60], s = 0;\n#pragma unroll\n"
+        "    for (int i = 0; i < 60; i++)\n        a[i] = p[i * n + threadIdx.x];\n#pragma unroll\n"
+        "    for (int i = 0; i < 60; i++)\n        s += a[i] * a[59 - i] * a[i * 7 % 60];\n"
+        "    q[threadIdx.x] = s * heavy(p + 1, n);\n}\n"
+        "__global__ void plain(float *q) { q[0] = 1; }\n";
+    struct trial t = {0};
+    trial_file(&t, "h.cu", source);
+    trial_option(&t, "-maxrregcount=32");
+    trial_run(&t);
+    assert_int_equal(t.status, 0);
+    assert_int_equal(t.result.kernel_count, 3);
+    const struct kb_compiled_kernel *k = t.result.kernels;
+    assert_string_equal(k[0].name, "calls");
+    assert_true(k[0].spill_store_bytes > 0 && k[0].spill_load_bytes > 0 && k[0].stack_bytes > 0);
+    assert_true(k[1].spill_store_bytes > k[0].spill_store_bytes);
+    assert_int_equal(k[2].spill_store_bytes, 0);
+    assert_int_equal(k[2].stack_bytes, 0);
+    trial_free(&t);
+}
+
 // B1
 static void test_virtual_architecture(void **state)
 {
@@ -463,6 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_spills_of_a_called_function),
         cmocka_unit_test(test_virtual_architecture),
         cmocka_unit_test(test_unsupported_architectures),
         cmocka_unit_test(test_option_without_cubin),

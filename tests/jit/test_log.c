@@ -172,7 +172,7 @@ static void test_resources(void **state)
     struct kb_compiled_kernel k[3] = {{.lowered = "b", .spill_store_bytes = -1, .shared_bytes = -1},
                                       {.lowered = "_Z1ai", .spill_store_bytes = -1, .shared_bytes = -1},
                                       {.lowered = "other", .spill_store_bytes = -1, .shared_bytes = -1}};
-    kb_log_resources(figures, k, 3);
+    kb_log_resources(figures, k, 3, NULL);
     assert_int_equal(k[0].registers, 8);
     assert_int_equal(k[0].shared_bytes, 0);
     assert_int_equal(k[0].spill_store_bytes, 0);
@@ -190,12 +190,51 @@ static void test_resources(void **state)
     assert_false(kb_log_largest_shared("", name, sizeof name, &bytes));
 }
 
+// What follows a kernel's own figures is about the functions that it calls.
+static const char called[] = "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+                             "ptxas info    : Function properties for k\n"
+                             "ptxas         .     384 bytes stack frame, 16 bytes spill stores, 16 bytes spill loads\n"
+                             "ptxas info    : Used 32 registers, used 0 barriers, 400 bytes cumulative stack size\n"
+                             "ptxas info    : Compile time = 122.478 ms\n"
+                             "ptxas info    : Function properties for heavy\n"
+                             "ptxas         .     0 bytes stack frame, 432 bytes spill stores, 504 bytes spill loads\n"
+                             "ptxas info    : Function properties for light\n"
+                             "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                             "ptxas info    : Compiling entry function 'plain' for 'sm_90'\n"
+                             "ptxas info    : Function properties for plain\n"
+                             "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                             "ptxas info    : Used 8 registers, used 0 barriers\n";
+
+static bool k_calls_all(const void *context, const char *kernel, const char *function)
+{
+    (void)context, (void)function;
+    return !strcmp(kernel, "k");
+}
+
+static void test_resources_of_called_functions(void **state)
+{
+    (void)state;
+    const struct kb_log_calls calls = {k_calls_all, NULL};
+    for (int with_calls = 0; with_calls < 2; with_calls++) {
+        struct kb_compiled_kernel k[2] = {{.lowered = "plain", .spill_store_bytes = -1},
+                                          {.lowered = "k", .spill_store_bytes = -1}};
+        kb_log_resources(called, k, 2, with_calls ? &calls : NULL);
+        assert_int_equal(k[0].spill_store_bytes, 0); // nvcc's way to write it
+        assert_int_equal(k[0].stack_bytes, 0);
+        assert_int_equal(k[1].registers, 32);
+        assert_int_equal(k[1].stack_bytes, 400);
+        assert_int_equal(k[1].spill_store_bytes, with_calls ? 448 : 16);
+        assert_int_equal(k[1].spill_load_bytes, with_calls ? 520 : 16);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nvrtc),     cmocka_unit_test(test_more_text), cmocka_unit_test(test_odd_names),
-        cmocka_unit_test(test_tools),     cmocka_unit_test(test_nvcc),      cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_nvrtc),     cmocka_unit_test(test_more_text),
+        cmocka_unit_test(test_odd_names), cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_nvcc),      cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_resources_of_called_functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
