@@ -21,22 +21,36 @@ static double compute_peak(const struct kb_work *work, const struct kb_peaks *pe
     return work->operand_bits == 8 ? larger(peaks->f8_tensor_flops, peak) : peak;
 }
 
+struct bound {
+    double us; // NAN unknown
+    const char *why;
+};
+
+static double at_rate(double amount, double rate)
+{
+    return known(rate) && isfinite(amount) ? amount / rate * 1e6 : NAN;
+}
+
 static void find_floor(const struct kb_work *work, const struct kb_peaks *peaks, bool cold,
                        struct kb_roofline_point *out)
 {
-    double memory = cold ? peaks->dram_bytes_per_s : peaks->l2_bytes_per_s, compute = compute_peak(work, peaks);
     // What the flush left behind, the kernel's own writes may stay in the L2: that much need not move while it runs.
-    double cached = cold && known(peaks->l2_bytes) ? peaks->l2_bytes : 0;
-    bool l2_known = !cold || known(peaks->l2_bytes);
-    double by_memory = known(memory) && l2_known && isfinite(work->bytes) ? (work->bytes - cached) / memory * 1e6 : NAN;
-    double by_compute = known(compute) && isfinite(work->flops) ? work->flops / compute * 1e6 : NAN;
-    out->floor_us = isfinite(by_memory) || isfinite(by_compute) ? fmax(fmax(by_memory, by_compute), 0) : NAN;
-    if (by_compute >= by_memory || !isfinite(by_memory))
-        out->impossible_why = "less than the arithmetic takes at the vendor's peak";
-    else if (cold)
-        out->impossible_why = "less than the bytes beyond the L2 take at the vendor's memory peak";
-    else
-        out->impossible_why = "less than the bytes take at the L2's peak";
+    // But every byte passes the L2 once, cold or warm.
+    double beyond =
+        cold && known(peaks->l2_bytes) && isfinite(work->bytes) ? fmax(work->bytes - peaks->l2_bytes, 0) : NAN;
+    const struct bound bounds[] = {
+        {at_rate(work->flops, compute_peak(work, peaks)), "less than the arithmetic takes at the vendor's peak"},
+        {at_rate(beyond, peaks->dram_bytes_per_s),
+         "less than the bytes beyond the L2 take at the vendor's memory peak"},
+        {at_rate(work->bytes, peaks->l2_bytes_per_s), "less than the bytes take at the L2's peak"},
+    };
+    out->floor_us = NAN;
+    out->impossible_why = "";
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (isfinite(bounds[i].us) && !(bounds[i].us <= out->floor_us)) {
+            out->floor_us = fmax(bounds[i].us, 0);
+            out->impossible_why = bounds[i].why;
+        }
 }
 
 // The roof over this point, in flops: tensor cores where the operands fit them, or where no other unit is that fast.

@@ -35,8 +35,8 @@ struct kb_roofline_point {
     bool impossible;
     const char *impossible_why; // static text
 };
-// Impossible (DESIGN.md): cold time < (bytes - L2 size) / vendor DRAM peak or < flops / vendor peak; warm: bytes / the
-// L2's peak. The peak is the largest that the operands allow. Beating the measured copy is no impossibility. time_us <=
+// Impossible: time < bytes / the L2's peak, or < flops / vendor peak, or, cold, < (bytes - L2 size) / vendor DRAM peak.
+// The peak is the largest that the operands allow. Beating the measured copy is no impossibility. time_us <=
 // 0 or not finite is impossible too.
 void kb_roofline_place(const struct kb_work *, const struct kb_peaks *, const struct kb_roofs *, double time_us,
                        bool cold, struct kb_roofline_point *);

@@ -68,6 +68,27 @@ static void faster_than_memory_allows_is_impossible(void **state)
     assert_false(place(0, 128 * MIB, 4.2, false).impossible);
 }
 
+// What fits into the L2 is still not moved faster than the L2 moves anything.
+static void faster_than_the_l2_allows_is_impossible(void **state)
+{
+    (void)state;
+    struct kb_roofline_point p = place(1e6, 8e6, 0.01, true); // 800 TB/s
+    assert_true(p.impossible);
+    assert_non_null(strstr(p.impossible_why, "the L2's peak"));
+    assert_near(p.floor_us, 8e6 / 33e12 * 1e6);
+    assert_true(place(1e6, 64e6, 1, true).impossible); // 64 TB/s, 1 MB of it beyond the L2
+    assert_false(place(1e6, 64e6, 2, true).impossible);
+    assert_false(place(1e6, 8e6, 0.25, true).impossible);
+    struct kb_peaks small = h200; // whose size nobody knows
+    small.l2_bytes = NAN;
+    struct kb_work work = {.flops = 1e6, .bytes = 8e6};
+    kb_roofline_place(&work, &small, &roofs, 0.01, true, &p);
+    assert_true(p.impossible);
+    small.l2_bytes_per_s = NAN;
+    kb_roofline_place(&work, &small, &roofs, 0.01, true, &p);
+    assert_false(p.impossible);
+}
+
 static void faster_than_arithmetic_allows_is_impossible(void **state)
 {
     (void)state;
@@ -254,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_softmax_is_bound_by_memory),
         cmocka_unit_test(faster_than_memory_allows_is_impossible),
+        cmocka_unit_test(faster_than_the_l2_allows_is_impossible),
         cmocka_unit_test(faster_than_arithmetic_allows_is_impossible),
         cmocka_unit_test(beating_the_measured_copy_is_possible),
         cmocka_unit_test(times_that_are_none),
