@@ -26,7 +26,7 @@ static const struct {
     {CUPTI_ERROR_HARDWARE_BUSY, false, "another process holds the profiling hardware", "end it, then retry"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, true, "CUPTI does not support this virtual GPU",
      "pass the whole GPU through, or take a vGPU type that can be profiled"},
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, true, "no permission to profile this GPU", NULL}, // permission_remedy()
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, true, NULL, NULL}, // refuse_permission()
     {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, true, "another NVIDIA tool observes this process",
      "close the profiler, sanitizer or debugger, then retry"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, true, "no permission to profile this virtual GPU",
@@ -54,22 +54,30 @@ static bool under_wsl(void)
     return wsl;
 }
 
-// Under WSL the driver is that of Windows, and so is its option.
-static const char *permission_remedy(void)
+// Under WSL 2 this is said whatever is allowed where, the driver's option in Windows included: nothing helps.
+static int refuse_permission(struct kb_error *e, const char *why)
 {
-    return under_wsl() ? "in Windows: NVIDIA Control Panel, Developer, Manage GPU Performance Counters: allow all users"
-                       : PERMISSION;
+    if (under_wsl())
+        return kb_fail(e, NULL, NULL, "profiling is not available under WSL2 (%s)", why);
+    return kb_fail(e, NULL, PERMISSION, "no permission to profile this GPU (%s)", why);
 }
 
 int kb_cupti_refuse(int code, const char *step, struct kb_error *e)
 {
     last_refusal = code;
-    for (size_t i = 0; i < KB_COUNT(refusals); i++)
-        if (refusals[i].code == code) {
-            const char *remedy = code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? permission_remedy() : refusals[i].remedy;
-            return kb_fail(e, NULL, remedy, "%s (CUPTI error %d from %s)", refusals[i].what, code, step);
-        }
-    return kb_fail(e, NULL, NULL, "CUPTI error %d from %s", code, step);
+    char *said = kb_format("CUPTI error %d from %s", code, step);
+    int status;
+    size_t i = 0;
+    while (i < KB_COUNT(refusals) && refusals[i].code != code)
+        i++;
+    if (code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+        status = refuse_permission(e, said);
+    else if (i < KB_COUNT(refusals))
+        status = kb_fail(e, NULL, refusals[i].remedy, "%s (%s)", refusals[i].what, said);
+    else
+        status = kb_fail(e, NULL, NULL, "%s", said);
+    free(said);
+    return status;
 }
 
 bool kb_cupti_lasting(int code)
@@ -119,8 +127,7 @@ int kb_profiling_allowed(int admin_only, bool sys_admin, struct kb_error *e)
     if (admin_only != 1 || sys_admin)
         return 0;
     last_refusal = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-    return kb_fail(e, NULL, permission_remedy(),
-                   "no permission to profile this GPU: the driver has RmProfilingAdminOnly 1");
+    return refuse_permission(e, "the driver has RmProfilingAdminOnly 1");
 }
 
 bool kb_has_sys_admin(void)

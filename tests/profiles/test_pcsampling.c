@@ -12,7 +12,13 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct kb_device *device;
 static struct kb_module *module;
@@ -224,6 +230,39 @@ static void refusals_have_words(void **state)
     }
 }
 
+static int refused_under_wsl(const char *release)
+{
+    struct kb_pc_profile p;
+    struct job j = {0};
+    struct kb_error e = {0};
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount(release, "/proc/sys/kernel/osrelease", NULL, MS_BIND, NULL))
+        return 77;
+    use("pcs_enable=35");
+    if (collect(&j, &p, &e) != -1 || !strstr(e.what, "not available under WSL2") || e.remedy[0])
+        return 1;
+    return kb_profiling_allowed(1, false, &e) != -1 || !strstr(e.what, "not available under WSL2") || e.remedy[0];
+}
+
+// Neither an option of Linux's driver nor one of Windows' helps there.
+static void no_remedy_under_wsl(void **state)
+{
+    (void)state;
+    char release[] = "/tmp/kbench-test-XXXXXX";
+    int file = mkstemp(release), status;
+    dprintf(file, "5.15.90.1-microsoft-standard-WSL2\n");
+    close(file);
+    pid_t child = fork();
+    if (!child)
+        _exit(refused_under_wsl(release));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(release);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) // no mount namespaces for us
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void failed_run_gives_back(void **state)
 {
     (void)state;
@@ -278,6 +317,7 @@ int main(void)
         cmocka_unit_test(samples_come_with_names),
         cmocka_unit_test(counts_on_top_are_recognised),
         cmocka_unit_test(refusals_have_words),
+        cmocka_unit_test(no_remedy_under_wsl),
         cmocka_unit_test(failed_run_gives_back),
         cmocka_unit_test(interrupted_between_runs),
         cmocka_unit_test(one_piece_of_hardware),
