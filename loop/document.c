@@ -124,6 +124,26 @@ static void add_resource(cJSON *to, const char *as, const cJSON *resources, cons
     kb_json_measured(to, as, value, isfinite(value) ? NULL : reason);
 }
 
+// What holds the kernel back that has the lowest occupancy.
+static void add_limits(cJSON *to, const cJSON *resources)
+{
+    const cJSON *kernel, *lowest = NULL;
+    cJSON_ArrayForEach(kernel, kb_json_get(resources, "kernels"))
+    {
+        double occupancy = kb_json_number(kernel, "occupancy", NAN);
+        if (!lowest || occupancy < kb_json_number(lowest, "occupancy", NAN))
+            lowest = kernel;
+    }
+    const char *by = kb_json_text(lowest, "limited_by", NULL), *unknown = "not checked against a device";
+    const cJSON *limits = kb_json_get(lowest, "limits");
+    kb_json_set_text(to, "limited_by", by);
+    if (!by)
+        kb_json_set_text(to, "limited_by_reason", kb_json_text(lowest, "limited_by_reason", unknown));
+    kb_json_set(to, "limits", limits ? cJSON_Duplicate(limits, true) : cJSON_CreateNull());
+    if (!limits)
+        kb_json_set_text(to, "limits_reason", unknown);
+}
+
 static cJSON *resources_of(const struct kb_model_version *v)
 {
     cJSON *item = cJSON_CreateObject();
@@ -133,8 +153,10 @@ static cJSON *resources_of(const struct kb_model_version *v)
     add_resource(item, "registers", v->resources, "registers", '>');
     kb_json_measured(item, "spill_bytes", stores + loads, isfinite(stores + loads) ? NULL : reason);
     add_resource(item, "shared_bytes", v->resources, "shared_bytes", '>');
+    add_resource(item, "dynamic_shared_bytes", v->resources, "dynamic_shared_bytes", '>');
     add_resource(item, "local_bytes", v->resources, "stack_bytes", '>');
     add_resource(item, "occupancy", v->resources, "occupancy", '<');
+    add_limits(item, v->resources);
     return item;
 }
 

@@ -104,6 +104,7 @@ void kb_build_resources(struct kb_session *s, struct kb_build *b)
                 kb_json_set_text(item, reason_key, kb_json_text(kernel, reason_key, "the compiler did not say"));
             free(reason_key);
         }
+        kb_json_measured(item, "dynamic_shared_bytes", NAN, "not checked against a device yet");
         kb_json_measured(item, "occupancy", NAN, "not checked against a device yet");
         cJSON_AddItemToArray(list, item);
     }

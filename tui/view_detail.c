@@ -2,6 +2,7 @@
 // counts, device. Where something is unknown, the reason stands here.
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tui/detail.h"
 #include "tui/facts.h"
 #include "tui/format.h"
@@ -32,6 +33,29 @@ static void add_version(const struct kb_model_version *v, int width, struct kb_l
         kb_detail_item(out, width, "git", KB_STYLE_DIM, v->git);
 }
 
+// "registers  (2 blocks/SM by registers, 8 by shared memory, 4 by threads, 32 by blocks)"
+static void add_limits(const cJSON *kernel, int width, struct kb_lines *out)
+{
+    static const struct {
+        const char *key, *name;
+    } kinds[] = {
+        {"registers", "registers"}, {"shared_memory", "shared memory"}, {"threads", "threads"}, {"blocks", "blocks"}};
+    const char *by = kb_json_text(kernel, "limited_by", NULL);
+    const cJSON *limits = kb_json_get(kernel, "limits");
+    struct kb_text all = {0};
+    if (!by)
+        return;
+    for (size_t i = 0; i < KB_COUNT(kinds); i++) {
+        double blocks = kb_json_number(limits, kinds[i].key, NAN);
+        if (isfinite(blocks))
+            kb_text_addf(&all, all.size ? ", %.0f by %s" : "%.0f blocks/SM by %s", blocks, kinds[i].name);
+    }
+    char *text = all.size ? kb_format("%s  (%s)", by, all.data) : kb_strdup(by);
+    kb_detail_item(out, width, "limited by", KB_STYLE_TEXT, text);
+    free(text);
+    kb_text_free(&all);
+}
+
 static void add_resources(const struct kb_model_version *v, int width, struct kb_lines *out)
 {
     const cJSON *k, *kernels = kb_json_get(v->resources, "kernels");
@@ -48,8 +72,7 @@ static void add_resources(const struct kb_model_version *v, int width, struct kb
         kb_detail_measured(out, width, "block", k, "block_threads", kb_show_count);
         kb_detail_measured(out, width, "blocks/SM", k, "blocks_per_sm", kb_show_count);
         kb_detail_measured(out, width, "occupancy", k, "occupancy", kb_show_percent);
-        if (kb_json_text(k, "limited_by", NULL))
-            kb_detail_item(out, width, "limited by", KB_STYLE_TEXT, kb_json_text(k, "limited_by", ""));
+        add_limits(k, width, out);
     }
 }
 

@@ -73,31 +73,51 @@ static double up_to(double value, double step)
 }
 
 struct limit {
-    const char *name; // NULL if nothing limits
-    double blocks;    // resident on one multiprocessor
+    const char *name, *key; // name NULL: nothing limits
+    double blocks;          // resident on one multiprocessor; INFINITY: it limits nothing, or is unknown
 };
+enum { LIMITS = 4 };
 
-// Which limit of a multiprocessor is reached first. Registers are given by warp in units of 256, shared memory by
-// block in units of 128 bytes (CUDA C++ Programming Guide, compute capabilities).
-static struct limit first_limit(const struct kb_device_info *d, const struct kb_kernel_info *k, double threads,
-                                double dynamic_shared)
+// What each limit of a multiprocessor allows. Registers are given by warp in units of 256, shared memory by block in
+// units of 128 bytes (CUDA C++ Programming Guide, compute capabilities).
+static void find_limits(const struct kb_device_info *d, const struct kb_kernel_info *k, double threads,
+                        double dynamic_shared, struct limit out[LIMITS])
 {
     double warp = d->warp_size ? d->warp_size : 32, warps = ceil(threads / warp);
     double shared = (double)k->static_shared + dynamic_shared;
-    double registers = up_to(k->registers * warp, 256) * warps;
-    struct limit limits[] = {
-        {"registers", registers > 0 ? floor(d->registers_per_sm / registers) : INFINITY},
-        {"shared memory",
-         shared > 0 ? floor((double)d->shared_per_sm / up_to(shared + (double)d->shared_reserved_per_block, 128))
-                    : INFINITY},
-        {"threads", d->max_threads_per_sm ? floor(d->max_threads_per_sm / (warps * warp)) : INFINITY},
-        {"blocks", d->max_blocks_per_sm ? d->max_blocks_per_sm : INFINITY},
-    };
-    size_t least = 2; // of equal ones the one that costs nothing to name: a full multiprocessor is limited by threads
-    for (size_t i = 0; i < KB_COUNT(limits); i++)
+    double registers = up_to(k->registers * warp, 256) * warps, room = d->registers_per_sm;
+    out[0] = (struct limit){"threads", "threads",
+                            d->max_threads_per_sm ? floor(d->max_threads_per_sm / (warps * warp)) : INFINITY};
+    out[1] = (struct limit){"registers", "registers", registers > 0 && room > 0 ? floor(room / registers) : INFINITY};
+    out[2] =
+        (struct limit){"shared memory", "shared_memory",
+                       shared > 0 && d->shared_per_sm
+                           ? floor((double)d->shared_per_sm / up_to(shared + (double)d->shared_reserved_per_block, 128))
+                           : INFINITY};
+    out[3] = (struct limit){"blocks", "blocks", d->max_blocks_per_sm ? d->max_blocks_per_sm : INFINITY};
+}
+
+// Which is reached first; of equal ones threads, which cost nothing to name: a full multiprocessor is limited by them.
+static struct limit first_limit(const struct limit limits[LIMITS])
+{
+    size_t least = 0;
+    for (size_t i = 1; i < LIMITS; i++)
         if (limits[i].blocks < limits[least].blocks)
             least = i;
-    return isfinite(limits[least].blocks) ? limits[least] : (struct limit){NULL, INFINITY};
+    return isfinite(limits[least].blocks) ? limits[least] : (struct limit){NULL, NULL, INFINITY};
+}
+
+static void limits_json(const struct limit limits[LIMITS], const char *why, cJSON *o)
+{
+    struct limit first = why ? (struct limit){0} : first_limit(limits);
+    kb_json_set_text(o, "limited_by", first.name);
+    if (!first.name)
+        kb_json_set_text(o, "limited_by_reason", why ? why : "the limits of a multiprocessor are unknown");
+    cJSON *all = cJSON_AddObjectToObject(o, "limits");
+    for (size_t i = 0; i < LIMITS; i++) {
+        double blocks = isfinite(limits[i].blocks) ? limits[i].blocks : NAN;
+        kb_json_measured(all, limits[i].key, blocks, isfinite(blocks) ? NULL : "it limits nothing, or is unknown");
+    }
 }
 
 static void copy_known(cJSON *to, const cJSON *from, const char *key)
@@ -120,18 +140,18 @@ static void occupancy_json(struct run_worker *w, struct kb_kernel *kernel, const
                  !w->device->ops->occupancy(kernel, (int)threads, (size_t)l->dims.shared, &blocks, &error);
     const char *why = known ? NULL : error.what[0] ? error.what : "the device has no occupancy calculator";
     double warp = d->warp_size ? d->warp_size : 32;
-    struct limit limit = known ? first_limit(d, info, threads, (double)l->dims.shared) : (struct limit){NULL, INFINITY};
-    if (limit.blocks < blocks && d->kind == KB_DEVICE_CPU) // which knows no registers; the compiler does
-        blocks = (int)limit.blocks;
+    struct limit limits[LIMITS];
+    find_limits(d, info, threads, (double)l->dims.shared, limits);
+    double least = first_limit(limits).blocks;
+    if (known && least < blocks && d->kind == KB_DEVICE_CPU) // which knows no registers; the compiler does
+        blocks = (int)least;
     kb_json_measured(o, "blocks_per_sm", blocks, why);
     kb_json_measured(o, "occupancy",
                      d->max_threads_per_sm ? blocks * up_to(threads, warp) / d->max_threads_per_sm : NAN,
                      why                     ? why
                      : d->max_threads_per_sm ? NULL
                                              : "the limits of a multiprocessor are unknown");
-    kb_json_set_text(o, "limited_by", limit.name);
-    if (!limit.name)
-        kb_json_set_text(o, "limited_by_reason", why ? why : "the limits of a multiprocessor are unknown");
+    limits_json(limits, why, o);
 }
 
 static cJSON *kernel_json(struct run_worker *w, struct run_version *v, const struct kb_plan *plan, int launch)

@@ -119,7 +119,15 @@ static void all_softmax_variants_are_right(void **state)
         rung_is(document, name, "run", "pass", "");
         rung_is(document, name, "verify", "pass", "");
         rung_is(document, name, "time", "na", "CPU");
-        assert_true(kb_json_number(kb_json_get(variant, "resources"), "registers", 0) > 0);
+        const cJSON *resources = kb_json_get(variant, "resources");
+        assert_true(kb_json_number(resources, "registers", 0) > 0);
+        assert_string_equal(kb_json_text(resources, "limited_by", ""), "threads");
+        assert_true(kb_json_number(kb_json_get(resources, "limits"), "registers", 0) >= 1);
+        bool shares = !strcmp(name, "shared"), global = !strcmp(name, "naive"); // where they keep a row
+        double dynamic = kb_json_number(resources, "dynamic_shared_bytes", -1);
+        const cJSON *by_shared = kb_json_get(kb_json_get(resources, "limits"), "shared_memory");
+        assert_true(shares ? dynamic > 0 && cJSON_IsNumber(by_shared) : dynamic >= 0);
+        assert_true(!global || (dynamic == 0 && cJSON_IsNull(by_shared)));
         rung_is(document, name, "races", "pass", ""); // right ones are not accused
         assert_int_equal(cJSON_GetArraySize(kb_json_get(variant, "findings")), 0);
         count++;

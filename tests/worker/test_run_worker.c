@@ -221,6 +221,13 @@ static void right_kernel_climbs_the_ladder(void **state)
     const cJSON *kernel = cJSON_GetArrayItem(kb_json_get(driven_find(&a, "resources")->head, "kernels"), 0);
     assert_int_equal(kb_json_int(kernel, "block_threads", 0), 128);
     assert_true(kb_json_number(kernel, "occupancy", 0) > 0);
+    const cJSON *limits = kb_json_get(kernel, "limits"); // those of an H200
+    assert_string_equal(kb_json_text(kernel, "limited_by", ""), "threads");
+    assert_int_equal(kb_json_int(limits, "threads", 0), 2048 / 128);
+    assert_int_equal(kb_json_int(limits, "blocks", 0), 32);
+    assert_true(kb_json_number(limits, "registers", 0) > 2048.0 / 128);
+    assert_true(cJSON_IsNull(kb_json_get(limits, "shared_memory")));
+    assert_int_equal(kb_json_int(kernel, "dynamic_shared_bytes", -1), 0);
     expect_rung(&a, "pass", "");
     ask("run", "v1", &a);
     assert_non_null(driven_find(&a, "case"));
