@@ -197,12 +197,21 @@ static int check_changed_by_itself(struct run_time_job *j, struct run_target *t,
     return 0;
 }
 
+bool run_target_keeps(const struct run_target *t)
+{
+    const struct kb_bench *b = t->worker->data.bench;
+    for (int i = 0; i < b->arg_count; i++)
+        if (b->args[i].role == KB_SCRATCH)
+            return true;
+    return t->hold.written;
+}
+
 static int check_inputs(struct run_time_job *j, struct run_target *t, struct kb_error *e)
 {
     const struct kb_data *d = &j->w->data;
     bool quick = d->bench->reference.kind == KB_REFERENCE_KERNEL &&
                  !kb_reference_is_slower(d, t->data, j->settled || d->on_cpu ? QUICK_US : QUICK_FIRST_US);
-    if (j->failed || !d->has_reference)
+    if (j->failed || !d->has_reference || (d->on_cpu && !run_target_keeps(t)))
         return 0;
     if (quick)
         return check_changed(j, t, e);

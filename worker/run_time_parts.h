@@ -46,6 +46,7 @@ void run_target_close(struct run_target *);
 // change.
 int run_target_launch(void *target, int turn, struct kb_error *);
 int run_target_prepare(void *target, int turn, enum kb_timing_before, struct kb_error *);
+bool run_target_keeps(const struct run_target *); // memory of the module, as far as it is known, or scratch
 int run_target_launch_again(struct run_target *, struct kb_error *); // on the set and outputs of the last turn
 int run_target_restore_inouts(const struct run_target *, struct kb_error *);
 bool run_has_inouts(const struct kb_bench *);
