@@ -1,5 +1,7 @@
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,8 +70,51 @@ void kb_json_measured(cJSON *object, const char *key, double value, const char *
     free(reason_key);
 }
 
-char *kb_json_line(const cJSON *item)
+static void print_text(struct kb_text *out, const char *text)
 {
-    char *line = cJSON_PrintUnformatted(item);
-    return line ? line : kb_strdup("null");
+    kb_text_add(out, "\"");
+    for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
+        static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+        const char *known = strchr(escaped, *p);
+        if (known)
+            kb_text_addf(out, "\\%c", letters[known - escaped]);
+        else if (*p < 32)
+            kb_text_addf(out, "\\u%04x", *p);
+        else
+            kb_text_bytes(out, p, 1);
+    }
+    kb_text_add(out, "\"");
+}
+
+static void print(struct kb_text *out, const cJSON *item)
+{
+    bool object = cJSON_IsObject(item);
+    char number[32];
+    if (object || cJSON_IsArray(item)) {
+        kb_text_add(out, object ? "{" : "[");
+        for (const cJSON *child = item->child; child; child = child->next) {
+            if (object) {
+                print_text(out, child->string);
+                kb_text_add(out, ":");
+            }
+            print(out, child);
+            if (child->next)
+                kb_text_add(out, ",");
+        }
+        kb_text_add(out, object ? "}" : "]");
+    } else if (cJSON_IsNumber(item)) {
+        kb_json_number_text(item, number);
+        kb_text_add(out, number);
+    } else if (cJSON_IsString(item)) {
+        print_text(out, item->valuestring);
+    } else {
+        kb_text_add(out, cJSON_IsTrue(item) ? "true" : cJSON_IsFalse(item) ? "false" : "null");
+    }
+}
+
+char *kb_json_line(const cJSON *item) // not cJSON's own, which drops digits
+{
+    struct kb_text out = {0};
+    print(&out, item);
+    return kb_text_take(&out);
 }

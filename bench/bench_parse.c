@@ -1,6 +1,7 @@
 // bench.json, from text to struct kb_bench. What its parts say about each other is checked in check.c.
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/bench_internal.h"
@@ -28,9 +29,25 @@ int kb_read_text(const struct kb_document *doc, const cJSON *item, char **out)
     return 0;
 }
 
+// Of an item that was found to be one.
+static int64_t integer(const cJSON *item)
+{
+    int64_t value = 0;
+    kb_json_exact(item, &value);
+    return value;
+}
+
+// All its digits: as integer where it is one, so that no i64 goes through a double.
+static char *number_text(const cJSON *item)
+{
+    char text[32];
+    kb_json_number_text(item, text);
+    return kb_strdup(text);
+}
+
 char *kb_expression_text(const cJSON *item)
 {
-    return cJSON_IsString(item) ? kb_strdup(item->valuestring) : kb_format("%" PRId64, (int64_t)item->valuedouble);
+    return cJSON_IsString(item) ? kb_strdup(item->valuestring) : kb_format("%" PRId64, integer(item));
 }
 
 int kb_read_texts(const struct kb_document *doc, const cJSON *item, char ***out, int *count)
@@ -83,7 +100,7 @@ static int read_params(const struct kb_document *doc, const cJSON *item, struct 
             if (!strcmp(child->string, reserved[i]))
                 return kb_document_fail(doc, child, "choose another name", "\"%s\" has a meaning of its own",
                                         child->string);
-        kb_names_set(params, child->string, (int64_t)child->valuedouble);
+        kb_names_set(params, child->string, integer(child));
     }
     return 0;
 }
@@ -137,7 +154,7 @@ static int read_value(const struct kb_document *doc, const cJSON *item, struct k
     if (a->role != KB_SCALAR)
         return kb_document_fail(doc, value, "inputs are given by \"fill\"", "only a scalar has a value");
     if (cJSON_IsNumber(value) && kb_dtype_is_float(a->dtype)) {
-        a->value = kb_format("%.17g", value->valuedouble);
+        a->value = number_text(value);
         return 0;
     }
     if (kb_document_type(doc, value, KB_JSON_EXPRESSION))
@@ -230,7 +247,7 @@ static int read_overrides(const struct kb_document *doc, const cJSON *item, cons
         else if (kb_names_get(over, child->string))
             status = kb_document_fail(doc, child, "keep one of them", "this key is given twice");
         else if ((status = kb_document_type(doc, child, KB_JSON_INTEGER)) == 0)
-            kb_names_set(over, child->string, (int64_t)child->valuedouble);
+            kb_names_set(over, child->string, integer(child));
     }
     free(known);
     return status;

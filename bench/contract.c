@@ -45,7 +45,10 @@ static void canonical(struct kb_text *out, const cJSON *item, const char *skip)
         }
         kb_text_add(out, "]");
     } else if (cJSON_IsNumber(item)) {
-        kb_text_addf(out, "%.17g", item->valuedouble);
+        if (item->valuestring) // an integer that no double holds
+            kb_text_add(out, item->valuestring);
+        else
+            kb_text_addf(out, "%.17g", item->valuedouble);
     } else if (cJSON_IsString(item)) {
         kb_text_addf(out, "%zu\"%s", strlen(item->valuestring), item->valuestring);
     } else {

@@ -1,4 +1,5 @@
 #include "bench/document.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -173,6 +174,7 @@ int kb_document_parse(struct kb_document *doc, cJSON **root)
         cJSON_Delete(parsed);
         return syntax_error(doc, stop);
     }
+    kb_json_keep_digits(parsed, doc->text, doc->size);
     *root = parsed;
     doc->root = parsed;
     return 0;
@@ -195,8 +197,8 @@ static const char *type_name(const cJSON *item)
 
 static bool is_integer(const cJSON *item)
 {
-    return cJSON_IsNumber(item) && item->valuedouble == trunc(item->valuedouble) &&
-           fabs(item->valuedouble) <= 9007199254740992.0;
+    int64_t value;
+    return kb_json_exact(item, &value);
 }
 
 static char *expected(int types)

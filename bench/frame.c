@@ -1,5 +1,6 @@
 #include "bench/frame.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ static int read_head(struct kb_frame_reader *r, struct kb_error *e)
         return 0;
     }
     if (!memchr(r->buffer.data + r->start, 0, length)) // cJSON takes a NUL for the end of a text
-        r->head = cJSON_ParseWithLength(r->buffer.data + r->start, length);
+        r->head = kb_json_parse(r->buffer.data + r->start, length);
     if (!kb_json_get(r->head, "kbench"))
         return broken(r, e, "a frame is no JSON object with a protocol version");
     if (kb_json_int(r->head, "kbench", -1) != KB_PROTOCOL)
@@ -116,7 +117,7 @@ static int read_head(struct kb_frame_reader *r, struct kb_error *e)
 static int take_long_head(struct kb_frame_reader *r, struct kb_error *e)
 {
     const char *text = r->buffer.data + r->start;
-    cJSON *head = memchr(text, 0, r->head_size) ? NULL : cJSON_ParseWithLength(text, r->head_size);
+    cJSON *head = memchr(text, 0, r->head_size) ? NULL : kb_json_parse(text, r->head_size);
     if (kb_json_int(head, "kbench", -1) != KB_PROTOCOL || !kb_json_text(head, "type", NULL) ||
         kb_frame_job(&(struct kb_frame){.head = head}) != kb_frame_job(&(struct kb_frame){.head = r->head})) {
         cJSON_Delete(head);

@@ -1,4 +1,5 @@
 // The `session` event (first of the stream), and the `bench` event with the same fields when bench.json changed.
+#include "base/json_exact.h"
 #include "loop/parts.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@ static cJSON *names_of(const struct kb_names *names)
 {
     cJSON *object = cJSON_CreateObject();
     for (int i = 0; i < names->count; i++)
-        kb_json_set_number(object, names->items[i].name, (double)names->items[i].value);
+        kb_json_set_int(object, names->items[i].name, names->items[i].value);
     return object;
 }
 

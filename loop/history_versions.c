@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/history_parts.h"
@@ -96,7 +97,7 @@ static int read_record(const char *path, cJSON **record, struct kb_error *e)
     size_t size = 0;
     if (kb_history_read(path, MAX_RECORD_BYTES, &text, &size, e))
         return -1;
-    *record = cJSON_ParseWithLength(text, size);
+    *record = kb_json_parse(text, size);
     free(text);
     if (cJSON_IsObject(*record))
         return 0;

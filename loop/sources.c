@@ -1,5 +1,6 @@
 // The bench and its files: what is watched, what a change of each means, and which content asks for a build.
 #include "base/file.h"
+#include "base/json_exact.h"
 #include "bench/permission.h"
 #include "loop/parts.h"
 
@@ -356,7 +357,7 @@ static void bench_changed(struct kb_session *s, const struct kb_snapshot *snapsh
         refuse_bench(s, &error);
         return;
     }
-    if (!s->bench_refused && cJSON_Compare(next->json, s->bench->json, true)) {
+    if (!s->bench_refused && kb_json_same(next->json, s->bench->json)) {
         kb_bench_free(next);
         return;
     }

@@ -1,6 +1,7 @@
 #include "tui/replay.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -38,7 +39,7 @@ static void read_lines(struct kb_replay *r, char *data, size_t size)
     for (char *line = data, *end = data + size; line < end;) {
         char *stop = memchr(line, '\n', (size_t)(end - line));
         size_t n = stop ? (size_t)(stop - line) : (size_t)(end - line);
-        cJSON *event = n ? cJSON_ParseWithLength(line, n) : NULL;
+        cJSON *event = n ? kb_json_parse(line, n) : NULL;
         if (event && kb_json_text(event, "type", NULL)) {
             KB_GROW(r->events, r->count, r->capacity);
             r->events[r->count++] = event;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -76,6 +77,42 @@ static void test_setters_replace(void **state)
     kb_json_set(o, "b", cJSON_CreateArray());
     expect(o, "{\"a\":1,\"c\":null,\"d\":true,\"b\":[]}");
     expect(NULL, "null");
+}
+
+static void round_trip(const char *text)
+{
+    cJSON *parsed = kb_json_parse(text, strlen(text)), *copy = cJSON_Duplicate(parsed, true);
+    char *line = kb_json_line(copy);
+    assert_string_equal(line, text);
+    assert_true(kb_json_same(parsed, copy));
+    free(line);
+    cJSON_Delete(parsed);
+    cJSON_Delete(copy);
+}
+
+static void test_numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    round_trip("{\"a 12345678901234567 \\\" 9\":9007199254740991,\"b\":[9007199254740993,{\"c\":9223372036854775807},"
+               "-9223372036854775808,9223372036854775806],\"d\":0.1,\"e\":9007199254740993}");
+    round_trip(
+        "[0.30000000000000004,1.7976931348623157e+308,4.94065645841247e-324,-0.12345678901234568,3.141592653589793]");
+    round_trip("[\"\\b\\f\\n\\r\\t\\u0001\\\\/\\\"\",\"\xe2\x82\xac\",true,false,null,{},[]]");
+    int64_t value;
+    cJSON *list = kb_json_parse("[9007199254740993,9223372036854775808,1.5,\"1\"]", 46);
+    assert_true(kb_json_exact(cJSON_GetArrayItem(list, 0), &value));
+    assert_true(value == 9007199254740993);
+    for (int i = 1; i < 4; i++)
+        assert_false(kb_json_exact(cJSON_GetArrayItem(list, i), &value));
+    cJSON *other = kb_json_parse("[9007199254740992,9223372036854775808,1.5,\"1\"]", 46);
+    assert_false(kb_json_same(list, other)); // one double, two numbers
+    cJSON_Delete(list);
+    cJSON_Delete(other);
+    cJSON *object = cJSON_CreateObject();
+    kb_json_set_int(object, "n", INT64_MAX);
+    assert_true(kb_json_exact(kb_json_get(object, "n"), &value) && value == INT64_MAX);
+    kb_json_set_int(object, "n", -7);
+    expect(object, "{\"n\":-7}");
 }
 
 static void test_hash(void **state)
@@ -160,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_readers_give_the_default),
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_setters_replace),
+        cmocka_unit_test(test_numbers_keep_their_digits),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_parts_do_not_run_together),
         cmocka_unit_test(test_error),
