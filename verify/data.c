@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "verify/fill.h"
 #include "verify/mask.h"
+#include "verify/neighbour.h"
 #include "verify/null_kernels.h"
 #include "verify/probe.h"
 
@@ -113,9 +114,8 @@ static int lay_out(struct kb_data *d, struct kb_case_data *c, struct kb_error *e
     return failed ? -1 : 0;
 }
 
-static void open_case(struct kb_data *d, int index)
+void kb_case_open(struct kb_data *d, int index, struct kb_case_data *c)
 {
-    struct kb_case_data *c = &d->cases[index];
     size_t args = (size_t)d->bench->arg_count;
     c->index = index;
     c->label = kb_case_label(d->bench, index, d->on_cpu);
@@ -183,7 +183,8 @@ int kb_data_open(struct kb_device *device, const struct kb_data_request *r, stru
     d->budget_bytes = (double)free_bytes / 2;
     d->cases = kb_alloc((size_t)d->bench->case_count * sizeof *d->cases);
     for (int i = 0; i < d->bench->case_count; i++)
-        open_case(d, i);
+        kb_case_open(d, i, &d->cases[i]);
+    kb_neighbours_find(d);
     return 0;
 }
 
@@ -208,7 +209,7 @@ void kb_set_free(struct kb_data *d, struct kb_set *s)
     *s = (struct kb_set){0};
 }
 
-static void close_case(struct kb_data *d, struct kb_case_data *c)
+void kb_case_close(struct kb_data *d, struct kb_case_data *c)
 {
     for (int i = 0; i < c->set_count; i++)
         kb_set_free(d, &c->sets[i]);
@@ -227,7 +228,8 @@ static void close_case(struct kb_data *d, struct kb_case_data *c)
 void kb_data_close(struct kb_data *d)
 {
     for (int i = 0; d->cases && i < d->bench->case_count; i++)
-        close_case(d, &d->cases[i]);
+        kb_case_close(d, &d->cases[i]);
+    kb_neighbours_close(d);
     free(d->cases);
     kb_program_unload(&d->reference);
     kb_ops_close(&d->ops);

@@ -66,6 +66,7 @@ struct kb_command {              // how a reference that is a command is run (ve
     void *context;
     bool stopped; // the last one was ended by `stop`
 };
+struct kb_neighbour;
 struct kb_data {
     struct kb_device *device;
     struct kb_bench *bench; // owned
@@ -84,10 +85,12 @@ struct kb_data {
     struct kb_command command;
     const struct kb_data_file *files;
     int file_count;
-    struct kb_case_data *cases; // one a case of the bench
-    uint64_t counter;           // sets filled so far
-    bool masks;                 // results are masked while a version runs: on a GPU, and for tests
-    uint64_t mask_keys[2];      // secret
+    struct kb_case_data *cases;      // one a case of the bench
+    struct kb_neighbour *neighbours; // sizes next to timed ones (verify/neighbour.h)
+    int neighbour_count;
+    uint64_t counter;      // sets filled so far
+    bool masks;            // results are masked while a version runs: on a GPU, and for tests
+    uint64_t mask_keys[2]; // secret
 };
 struct kb_data_request {
     struct kb_bench *bench; // taken, also on failure
@@ -128,6 +131,9 @@ bool kb_data_has_slow(const struct kb_data *); // a set is missing that only slo
 // A set for verifying that no version has seen; where the reference takes over 50 ms and none is ready, the one that
 // was taken least (*fresh false).
 struct kb_set *kb_data_take(struct kb_data *, struct kb_case_data *, bool *fresh, struct kb_error *);
+// One case as the bench has it at the moment, and its end; kb_data does so for its own.
+void kb_case_open(struct kb_data *, int index, struct kb_case_data *);
+void kb_case_close(struct kb_data *, struct kb_case_data *);
 // Buffers for a set; its content comes from verify/fill.h.
 int kb_set_make(struct kb_data *, const struct kb_case_data *, struct kb_set *, struct kb_error *);
 void kb_set_free(struct kb_data *, struct kb_set *);

@@ -1,5 +1,6 @@
 #include "verify/mask.h"
 #include "base/clock.h"
+#include "verify/neighbour.h"
 
 #include <sys/random.h>
 
@@ -55,17 +56,25 @@ static int close_set(struct kb_data *d, struct kb_set *s, struct kb_error *e)
     return mask_set(d, s, e);
 }
 
+static int close_case(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
+{
+    for (int k = 0; k < c->set_count; k++)
+        if (close_set(d, &c->sets[k], e))
+            return -1;
+    for (int k = 0; c->stress && k < KB_STRESSES; k++)
+        if (close_set(d, &c->stress[k], e))
+            return -1;
+    return 0;
+}
+
 int kb_mask_all(struct kb_data *d, struct kb_error *e)
 {
-    for (int i = 0; i < d->bench->case_count; i++) {
-        struct kb_case_data *c = &d->cases[i];
-        for (int k = 0; k < c->set_count; k++)
-            if (close_set(d, &c->sets[k], e))
-                return -1;
-        for (int k = 0; c->stress && k < KB_STRESSES; k++)
-            if (close_set(d, &c->stress[k], e))
-                return -1;
-    }
+    for (int i = 0; i < d->bench->case_count; i++)
+        if (close_case(d, &d->cases[i], e))
+            return -1;
+    for (int i = 0; i < d->neighbour_count; i++)
+        if (close_case(d, &d->neighbours[i].data, e))
+            return -1;
     return 0;
 }
 

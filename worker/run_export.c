@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "verify/fill.h"
 #include "verify/mask.h"
+#include "verify/neighbour.h"
 #include "verify/standalone.h"
 #include "verify/stress.h"
 #include "worker/run.h"
@@ -29,6 +30,11 @@ static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, 
     struct kb_set *s = NULL;
     const char *why;
     int stress = stress_of(failure);
+    if (!strcmp(kb_json_text(failure, "inputs", ""), KB_NEIGHBOUR_INPUTS)) {
+        kb_fail(e, c->label, "give the bench a case of this size, and export that",
+                "it failed at a size that no case has");
+        return NULL;
+    }
     if (stress >= 0) {
         if (!kb_stress_set(&w->data, c, (enum kb_stress)stress, &s, &why, e) && !s)
             kb_fail(e, c->label, NULL, "the inputs of that trial cannot be made again: %s",

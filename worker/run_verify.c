@@ -1,6 +1,7 @@
 // `run` and `verify`: trials of a version, case by case.
 #include "base/json.h"
 #include "base/memory.h"
+#include "verify/neighbour.h"
 #include "verify/repeat.h"
 #include "verify/stress.h"
 #include "worker/run.h"
@@ -241,41 +242,75 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
     free(label);
 }
 
-static void leave_out(struct run_worker *w, const struct kb_case_data *c, enum kb_stress kind, const char *why)
+static void leave_out(struct run_worker *w, const struct kb_case_data *c, const char *inputs, const char *why)
 {
-    char *text = kb_format("%s: %s (%s)", c->label, kb_stress_name(kind), why);
+    char *text = kb_format("%s: %s (%s)", c->label, inputs, why);
     w->not_tried = w->not_tried ? w->not_tried : cJSON_CreateArray();
     cJSON_AddItemToArray(w->not_tried, cJSON_CreateString(text));
     free(text);
 }
 
 // One call: what two calls tell, the cases have told.
+static int try_single(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                      struct kb_set *s, const struct kb_plan *plan, const char *inputs, struct outcome *o,
+                      struct kb_error *e)
+{
+    struct kb_trial t = {0};
+    w->data.reference_failed = false;
+    int failed = kb_trial_single(&w->data, c, s, (int)s->number & 1, &v->program, plan, v->variant, &t, e);
+    if (!failed) {
+        t.inputs = inputs;
+        tell_beyond(w, f, v, c, &(struct calls){.set = s, .count = 1}, &t, o);
+        if (t.pass && t.notable && t.reason[0] && !o->remark[0])
+            snprintf(o->remark, sizeof o->remark, "%s, %s: %.400s", c->label, t.inputs, t.reason);
+    }
+    kb_trial_free(&t);
+    return failed;
+}
+
 static int try_kind(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
                     enum kb_stress kind, struct outcome *o, struct kb_error *e)
 {
-    struct kb_trial t = {0};
     struct kb_plan plan = {0};
     struct kb_set *s;
     const char *why;
     if (kb_stress_set(&w->data, c, kind, &s, &why, e))
         return -1;
     if (why)
-        leave_out(w, c, kind, why);
+        leave_out(w, c, kb_stress_name(kind), why);
     if (!s)
         return 0;
-    w->data.reference_failed = false;
     int failed = kb_data_prepare(&w->data, c, e) ||
                  kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e) ||
-                 kb_trial_single(&w->data, c, s, (int)kind & 1, &v->program, &plan, v->variant, &t, e);
-    if (!failed) {
-        t.inputs = kb_stress_name(kind);
-        tell_beyond(w, f, v, c, &(struct calls){.set = s, .count = 1}, &t, o);
-        if (t.pass && t.notable && t.reason[0] && !o->remark[0])
-            snprintf(o->remark, sizeof o->remark, "%s, %s: %.400s", c->label, t.inputs, t.reason);
-    }
-    kb_trial_free(&t);
+                 try_single(w, f, v, c, s, &plan, kb_stress_name(kind), o, e);
     kb_plan_free(&plan);
     return failed;
+}
+
+static int try_neighbour(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_neighbour *n,
+                         struct outcome *o, struct kb_error *e)
+{
+    struct kb_plan plan = {0};
+    const char *why;
+    if (kb_neighbour_prepare(&w->data, n, &why, e))
+        return -1;
+    if (why) {
+        leave_out(w, &n->data, KB_NEIGHBOUR_INPUTS, why);
+        return 0;
+    }
+    int failed = kb_neighbour_plan(&w->data, n, v->variant, &plan, e) ||
+                 try_single(w, f, v, &n->data, &n->data.sets[0], &plan, KB_NEIGHBOUR_INPUTS, o, e);
+    kb_plan_free(&plan);
+    return failed;
+}
+
+static int try_neighbours(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o,
+                          struct kb_error *e)
+{
+    for (int i = 0; i < w->data.neighbour_count && !o->failed && !run_cancelled(f); i++)
+        if (try_neighbour(w, f, v, &w->data.neighbours[i], o, e))
+            return -1;
+    return 0;
 }
 
 // Hard inputs, on a small case each kind by itself, on timed ones all together.
@@ -317,7 +352,7 @@ static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct ru
     struct kb_case_data *c = index < 0 ? NULL : &w->data.cases[index];
     w->data.reference_failed = false;
     bool again = c && (w->data.on_cpu || kb_case_is_small(&w->data, c));
-    int failed = try_stress(w, f, v, o, &error);
+    int failed = try_stress(w, f, v, o, &error) || try_neighbours(w, f, v, o, &error);
     if (!failed && !o->failed && again && !run_cancelled(f))
         failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
                  try_again(w, f, v, c, &plan, o, &error);
