@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "tui/format.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -86,12 +87,14 @@ int kb_first_bad_case(const struct kb_model *m, const struct kb_model_version *v
     return -1;
 }
 
+// Where a word begins: "change" says nothing of a hang.
 static bool says_hung(const char *reason)
 {
     static const char *const words[] = {"hung", "hang", "deadline", "no news", "no answer", "never end"};
     for (size_t i = 0; reason && i < KB_COUNT(words); i++)
-        if (strcasestr(reason, words[i]))
-            return true;
+        for (const char *at = reason; (at = strcasestr(at, words[i])); at++)
+            if (at == reason || !isalpha((unsigned char)at[-1]))
+                return true;
     return false;
 }
 

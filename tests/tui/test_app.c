@@ -117,6 +117,16 @@ static void expect_verdict(enum kb_outcome o, const char *part, const char *abse
     kb_line_free(&l);
 }
 
+static void test_wrong_in_timed_launches(void **state)
+{
+    (void)state;
+    build(1);
+    rung(1, "verify", "pass", "");
+    rung(1, "time", "fail", "right before, wrong when its inputs change: y: 5 of 9 elements are wrong");
+    done(1, "fail");
+    expect_verdict(KB_OUTCOME_FAILED, "when its inputs change", "HUNG"); // "change" is no hang
+}
+
 static void test_states(void **state)
 {
     (void)state;
@@ -611,6 +621,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_in_timed_launches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_races, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_has_no_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_impossible, set_up, tear_down),
