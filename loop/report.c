@@ -323,7 +323,7 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
             v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;
         if (v && v->impossible)
             kb_text_addf(out, "\n%s: its time is impossible: %s\n", m->variants[i].name,
-                         kb_json_text(roofline, "impossible_why", "faster than the device can move the data"));
+                         kb_json_text(roofline, "impossible_reason", "faster than the device can move the data"));
     }
 }
 

@@ -300,7 +300,7 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
 static void add_impossible(struct kb_line *l, const struct kb_subject *s)
 {
     const cJSON *roofline = kb_json_get(kb_model_timing(s->model, s->version, s->model->headline), "roofline");
-    const char *reason = kb_json_text(roofline, "impossible_why", s->version->rungs[KB_RUNG_TIME].reason);
+    const char *reason = kb_json_text(roofline, "impossible_reason", s->version->rungs[KB_RUNG_TIME].reason);
     double floor = kb_json_number(roofline, "floor_us", NAN);
     gap(l);
     if (!isnan(floor))

@@ -274,7 +274,7 @@ static void test_impossible(void **state)
     (void)state;
     build(1);
     rung(1, "verify", "pass", "");
-    timing(1, 2.5, ",\"impossible\":true,\"impossible_why\":\"less than the memory needs\",\"floor_us\":14.9");
+    timing(1, 2.5, ",\"impossible\":true,\"impossible_reason\":\"less than the memory needs\",\"floor_us\":14.9");
     done(1, "pass");
     expect_verdict(KB_OUTCOME_IMPOSSIBLE, "below the floor of 14.9 us: less than", "TB/s");
     assert_null(kb_last_good(&model, 0));
