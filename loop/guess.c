@@ -9,10 +9,11 @@
 
 static const char prefix[] = "perhaps the guess: ";
 
-// Compilers name template arguments that do not fit in these words; what else they say is about the code.
+// Compilers name template arguments that do not fit in these words, or end at them; what else they say is about the
+// code.
 static bool is_about_instance(const char *reason)
 {
-    static const char *const words[] = {"cannot be named", "is no __global__ function"};
+    static const char *const words[] = {"cannot be named", "is no __global__ function", "the compiler broke off"};
     for (size_t i = 0; reason && i < KB_COUNT(words); i++)
         if (strstr(reason, words[i]))
             return true;
@@ -32,7 +33,8 @@ bool kb_guess_doubts(const struct kb_session *s, const struct kb_build *b, enum 
 
 char *kb_guess_words(const struct kb_session *s, const char *reason)
 {
-    if (reason && kb_starts(reason, prefix))
+    bool refused = reason && strstr(reason, "the CPU device does not run"); // whatever the guess is
+    if (reason && (refused || kb_starts(reason, prefix)))
         return kb_strdup(reason);
     return kb_format("%s%s; write bench.json beside %s to say what is right", prefix, reason ? reason : "it failed",
                      kb_path_base(s->bench_path));

@@ -204,6 +204,7 @@ static void row(struct kb_line *l, const struct kb_app *a, int i, int name, int 
     enum kb_sign sign = running                   ? KB_SIGN_RUNNING
                         : o == KB_OUTCOME_WAITING ? KB_SIGN_NONE
                         : fine                    ? KB_SIGN_PASS
+                        : o == KB_OUTCOME_GUESSED ? KB_SIGN_UNKNOWN
                                                   : KB_SIGN_FAIL;
     kb_spanf(l, fine ? KB_STYLE_GOOD : kb_outcome_style(o), " %s", kb_sign(sign, a->ascii));
     if (fine)
