@@ -313,7 +313,7 @@ char **kb_options_command(const char *const *options, int count)
     for (int i = 0; i < count;) {
         struct kb_option o = kb_option_read(options + i, count - i);
         if (o.asks && !n)
-            add(&words, &n, kb_strdup("compile-with"));
+            add(&words, &n, kb_strdup(KB_OPTIONS_COMMAND));
         if (o.asks)
             add_parts(&words, &n, &o);
         i += o.words;

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define KB_OPTIONS_COMMAND "compile-with"
+#define KB_OPTION_REMEDY "look at it, then kbench-tui allow BENCH; or leave it out"
+
 enum kb_option_kind {
     KB_OPTION_HARMLESS,
     KB_OPTION_FOLDER, // headers are looked for there: -I, --include-path, -isystem

@@ -1,10 +1,12 @@
 #include "bench/permission.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,11 +91,22 @@ static int add_scripts(struct kb_permission *p, const char *dir, const char *bel
     return failed ? -1 : 0;
 }
 
+// A script that lies elsewhere; programs, which the system's packages renew, are not looked at.
+static bool is_script_elsewhere(const char *word)
+{
+    char start[4] = "";
+    FILE *f = word[0] == '/' && kb_is_file(word) ? fopen(word, "re") : NULL;
+    bool read = f && fread(start, 1, sizeof start, f) > 0;
+    if (f)
+        fclose(f);
+    return read && memcmp(start, "\177ELF", 4) != 0;
+}
+
 static int find_files(struct kb_permission *p, const char *dir, char *const *command, struct kb_error *e)
 {
     for (int i = 0; command[i]; i++) {
         char *path = kb_path_join(dir, command[i]);
-        if (kb_permission_names_file(command[i]) && kb_is_file(path))
+        if ((kb_permission_names_file(command[i]) && kb_is_file(path)) || is_script_elsewhere(command[i]))
             add_name(p, command[i]);
         free(path);
     }
@@ -162,6 +175,35 @@ int kb_permission_read(const char *dir, char *const *command, struct kb_permissi
     p->hash = kb_hash_of(p->content.data, p->content.size);
     p->given = is_given(p);
     return 0;
+}
+
+static void set_clean(cJSON *item, const char *key, const char *text)
+{
+    char *clean = kb_cleaned(text);
+    kb_json_set_text(item, key, clean);
+    free(clean);
+}
+
+void kb_permission_describe(const struct kb_permission *p, const char *dir, char *const *command, cJSON *out)
+{
+    enum { FILES_SHOWN = 64 };
+    cJSON *files = cJSON_CreateArray(), *words = cJSON_CreateArray();
+    for (int i = 0; command[i]; i++)
+        cJSON_AddItemToArray(words, cJSON_CreateString(command[i]));
+    for (int i = 0; i < p->file_count && i < FILES_SHOWN; i++) {
+        cJSON *item = cJSON_CreateObject();
+        set_clean(item, "name", p->files[i].name);
+        kb_json_set_number(item, "bytes", (double)p->files[i].size);
+        cJSON_AddItemToArray(files, item);
+    }
+    char *line = kb_command_line(command);
+    set_clean(out, "line", line);
+    kb_json_set_text(out, "dir", dir);
+    kb_json_set_text(out, "hash", p->hash.hex);
+    kb_json_set(out, "command", words);
+    kb_json_set(out, "files", files);
+    kb_json_set_number(out, "file_count", p->file_count);
+    free(line);
 }
 
 int kb_permission_give(const struct kb_permission *p, struct kb_error *e)

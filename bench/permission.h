@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,6 +30,9 @@ struct kb_permission {
 };
 // command: NULL-terminated. Fails where a file cannot be read, or is too large to be looked at.
 int kb_permission_read(const char *dir, char *const *command, struct kb_permission *, struct kb_error *);
+// What is asked for, for people and for the answer: fields line, dir, command, files, file_count, hash
+// (docs/protocol.md).
+void kb_permission_describe(const struct kb_permission *, const char *dir, char *const *command, cJSON *out);
 int kb_permission_give(const struct kb_permission *, struct kb_error *);
 void kb_permission_free(struct kb_permission *);
 

@@ -24,6 +24,7 @@ struct kb_compile_request {
     int define_count;
     const char *const *options;
     int option_count;
+    bool options_allowed;       // also those that ask (bench/options.h)
     const char *arch;           // "sm_90"; NULL: the newest that NVRTC knows
     const char *const *kernels; // names or name expressions; 0: all plain kernels
     int kernel_count;

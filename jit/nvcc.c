@@ -144,8 +144,23 @@ static void take_version(struct kb_compiled *out, const char *ptx)
     snprintf(out->compiler, sizeof out->compiler, "nvcc%s%.*s", n ? " " : "", n > 20 ? 20 : n, at ? at + 8 : "");
 }
 
+// nvcc starts its tools through a shell, and quotes neither of these.
+static int check_words(const char *what, const char *const *words, int count, struct kb_error *e)
+{
+    for (int i = 0; i < count; i++)
+        if (strpbrk(words[i], "$`"))
+            return kb_fail(e, words[i], "write it without $ and `, or set \"compiler\": \"nvrtc\"",
+                           "nvcc would give this %s to a shell", what);
+    return 0;
+}
+
 int kb_nvcc_compile(struct kb_build *b, struct kb_error *e)
 {
+    const struct kb_compile_request *r = b->request;
+    if (check_words("define", r->defines, r->define_count, e) ||
+        check_words("option", r->options, r->option_count, e) ||
+        check_words("folder", r->include_dirs, r->include_dir_count, e) || check_words("file", &r->main, 1, e))
+        return -1;
     char *looked, *nvcc = kb_toolkit_tool(kb_toolkit_get(), "nvcc", &looked);
     if (!nvcc) {
         kb_fail(e, "nvcc", "install the CUDA toolkit, or set KBENCH_NVCC to it", "not found; looked in %.600s", looked);

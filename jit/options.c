@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "bench/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,9 @@ int kb_options_check(const struct kb_compile_request *r, struct kb_error *e)
             if (refused[k].prefix ? kb_starts(o, refused[k].option) : !strcmp(o, refused[k].option))
                 return kb_fail(e, o, "remove it from the options", "option refused: %s", refused[k].why);
         }
+    const char *why, *asking = r->options_allowed ? NULL : kb_options_asking(r->options, r->option_count, &why);
+    if (asking)
+        return kb_fail(e, asking, KB_OPTION_REMEDY, "option not allowed: %s", why);
     return 0;
 }
 

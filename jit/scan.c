@@ -46,19 +46,28 @@ static size_t first_invalid(const char *data, size_t size)
     return size;
 }
 
+static bool stops_at(const struct kb_compile_file *f, int byte, const char *what, struct kb_scan *s)
+{
+    const char *at = memchr(f->data, byte, f->size);
+    if (at)
+        snprintf(s->reason, sizeof s->reason, "%s: byte 0x%02X in line %d: %s", f->name, (unsigned)byte,
+                 line_of(f->data, (size_t)(at - f->data)), what);
+    return at != NULL;
+}
+
 // false, with the reason, for what no compiler should be bothered with.
-static bool check_encoding(const struct kb_compile_file *f, struct kb_scan *s)
+static bool check_encoding(const struct kb_compile_file *f, const char *compiler, struct kb_scan *s)
 {
     if (f->size >= 2 && (!memcmp(f->data, "\xff\xfe", 2) || !memcmp(f->data, "\xfe\xff", 2))) {
         snprintf(s->reason, sizeof s->reason, "%s is UTF-16; save it as UTF-8", f->name);
         return false;
     }
-    const char *zero = memchr(f->data, 0, f->size);
-    if (zero) {
-        snprintf(s->reason, sizeof s->reason, "%s holds a NUL byte in line %d; it is no text", f->name,
-                 line_of(f->data, (size_t)(zero - f->data)));
+    if (stops_at(f, 0, "a NUL; this is no text", s))
         return false;
-    }
+    // NVRTC takes it for the file's end, in comments too, and says nothing.
+    bool nvrtc = !compiler || strcmp(compiler, "nvcc") != 0;
+    if (nvrtc && stops_at(f, 0xff, "NVRTC reads no further than this; save the file as UTF-8", s))
+        return false;
     if (kb_scan_mark(f->data, f->size))
         add_note(s, kb_format("%s: byte order mark stripped", f->name));
     size_t bad = first_invalid(f->data, f->size);
@@ -120,7 +129,7 @@ void kb_scan_request(const struct kb_compile_request *r, struct kb_scan *s)
         return;
     }
     bool mentioned = false;
-    if (!check_encoding(f, s) || !scan_file(f, true, s, &mentioned))
+    if (!check_encoding(f, r->compiler, s) || !scan_file(f, true, s, &mentioned))
         return;
     for (int i = 0; i < r->file_count; i++) {
         const struct kb_compile_file *other = &r->files[i];

@@ -394,6 +394,13 @@ void kb_build_no_compiler(struct kb_session *s, struct kb_build *b)
     verdict(s, b);
 }
 
+static void look_up(struct kb_session *s, struct kb_build *b)
+{
+    b->stage = KB_STAGE_LOOKUP;
+    b->lookup_us = kb_now_us();
+    kb_records_find(s, b);
+}
+
 void kb_build_start(struct kb_session *s, int index, struct kb_build *b)
 {
     struct kb_slot *slot = &s->slots[index];
@@ -411,9 +418,33 @@ void kb_build_start(struct kb_session *s, int index, struct kb_build *b)
         kb_build_no_compiler(s, b);
         return;
     }
-    b->stage = KB_STAGE_LOOKUP;
-    b->lookup_us = b->started_us;
-    kb_records_find(s, b);
+    b->stage = KB_STAGE_ASK;
+    if (kb_options_may_go(s, b))
+        look_up(s, b);
+}
+
+void kb_build_refuse(struct kb_session *s, struct kb_build *b, const char *reason)
+{
+    if (b->dead || b->stage != KB_STAGE_ASK)
+        return;
+    b->options_refused = true;
+    kb_build_rung(s, b, KB_RUNG_SCAN, KB_STATUS_FAIL, NAN, reason);
+    kb_build_rung_done(s, b, KB_RUNG_SCAN);
+}
+
+// Now, or again: then all is as if it were built for the first time.
+void kb_build_allowed(struct kb_session *s, struct kb_build *b)
+{
+    if (b->dead || (b->stage != KB_STAGE_ASK && !b->options_refused))
+        return;
+    b->options_allowed = true;
+    if (b->stage == KB_STAGE_ASK) {
+        look_up(s, b);
+        return;
+    }
+    b->options_refused = false;
+    b->rungs[KB_RUNG_SCAN] = KB_STATUS_NONE;
+    kb_build_rerun(s, b, KB_RUNG_RUN);
 }
 
 void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
@@ -540,7 +571,7 @@ static void drop_results(struct kb_build *b, enum kb_rung from)
 
 void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
 {
-    if (b->dead || b->stage == KB_STAGE_LOOKUP || b->stage == KB_STAGE_COMPILE)
+    if (b->dead || b->stage < KB_STAGE_LADDER)
         return;
     if (b->rungs[KB_RUNG_SCAN] == KB_STATUS_FAIL || s->compiler_absent)
         return;
@@ -549,7 +580,9 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
     s->last_save_us = kb_now_us();
     bool compile = !b->compiled || !b->blobs.ptx_size;
     b->next = compile ? KB_RUNG_SCAN : b->rungs[KB_RUNG_CHECK] == KB_STATUS_PASS ? from : KB_RUNG_CHECK;
-    b->stage = compile ? KB_STAGE_COMPILE : KB_STAGE_LADDER;
+    bool goes = !compile || kb_options_may_go(s, b);
+    b->stage = !goes ? KB_STAGE_ASK : compile ? KB_STAGE_COMPILE : KB_STAGE_LADDER;
+    b->options_allowed = b->options_allowed && !compile; // looked at anew before each compile
     for (int i = b->next; i < KB_RUNGS; i++)
         b->rungs[i] = KB_STATUS_NONE;
     b->counted_bytes = false;

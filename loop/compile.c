@@ -190,6 +190,8 @@ static void send_compile(struct kb_session *s, struct kb_compile_worker *w, cons
     w->job = ++s->next_job;
     cJSON *head = kb_frame_head("compile", w->job);
     kb_compile_fields(s, head, what, snapshot, v, &blob);
+    kb_json_set_bool(head, "options_allowed",
+                     w->build ? w->build->options_allowed : s->programs[KB_PROGRAM_REFERENCE].allowed);
     kb_peer_send(w->peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     w->rung_us = kb_now_us();
@@ -217,7 +219,7 @@ static bool program_due(struct kb_session *s, enum kb_program_kind kind)
         p->reason = kb_format("the reference %s cannot be read", kb_path_base(s->reference->path));
         return false;
     }
-    return true;
+    return kind != KB_PROGRAM_REFERENCE || kb_options_may_go(s, NULL);
 }
 
 static void compile_program(struct kb_session *s, struct kb_compile_worker *w, enum kb_program_kind kind)

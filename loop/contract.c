@@ -83,7 +83,8 @@ bool kb_contract_compute(struct kb_session *s)
     if (changed) {
         memcpy(s->contract, hash.hex, sizeof s->contract);
         s->bench_generation++;
-        s->programs[KB_PROGRAM_REFERENCE].ready = s->programs[KB_PROGRAM_REFERENCE].failed = false;
+        struct kb_program *program = &s->programs[KB_PROGRAM_REFERENCE];
+        program->ready = program->failed = program->asked = program->allowed = false;
     }
     s->programs[KB_PROGRAM_REFERENCE].wanted = kernel;
     return changed;

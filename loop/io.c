@@ -446,3 +446,15 @@ int64_t kb_io_allow(struct kb_io *io, const char *dir, char *const *command, con
                                   .names = copy_names((const char *const *)command, count),
                                   .name_count = count});
 }
+
+int64_t kb_io_ask(struct kb_io *io, const char *dir, char *const *command)
+{
+    int count = 0;
+    while (command[count])
+        count++;
+    return ask(io, KB_LANE_READ,
+               (struct kb_io_job){.task = KB_TASK_ASK,
+                                  .path = kb_strdup(dir),
+                                  .names = copy_names((const char *const *)command, count),
+                                  .name_count = count});
+}

@@ -32,6 +32,7 @@ enum kb_io_kind {
     KB_IO_WRITTEN, // kb_io_errors, kb_io_seeds; kb_io_session_line only answers where it failed
     KB_IO_CREATED, // kb_io_create: data, the path that was written
     KB_IO_ALLOWED, // kb_io_allow
+    KB_IO_ASKED,   // kb_io_ask: known (it is allowed), json
 };
 struct kb_io_blob {
     char *name, *data;
@@ -86,6 +87,9 @@ int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool 
 
 // Remembers that this command may run (bench/permission.h), if it still is what was looked at: the content's hash.
 int64_t kb_io_allow(struct kb_io *io, const char *dir, char *const *command, const char *hash);
+
+// Whether this command is allowed as it is now, and what it is (kb_permission_describe).
+int64_t kb_io_ask(struct kb_io *io, const char *dir, char *const *command);
 
 // For tests of a stuck disk: while the file that the environment variable KB_TEST_IO_STALL names exists, the writing
 // thread waits before each request. Read at kb_io_start.

@@ -19,6 +19,7 @@ enum kb_io_task {
     KB_TASK_SEEDS,
     KB_TASK_CREATE,
     KB_TASK_ALLOW,
+    KB_TASK_ASK,
 };
 struct kb_io_job { // owns all it points to
     enum kb_io_task task;

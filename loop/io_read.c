@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "bench/permission.h"
 #include "loop/io_parts.h"
 #include "watch/probe.h"
 
@@ -118,6 +119,23 @@ static void ask_history(struct reader *r, const struct kb_io_job *job, struct kb
         load_version(r, job, version, m);
 }
 
+static void ask_permission(const struct kb_io_job *job, struct kb_io_message *m)
+{
+    struct kb_permission p;
+    char **command = kb_alloc(((size_t)job->name_count + 1) * sizeof *command);
+    for (int i = 0; i < job->name_count; i++)
+        command[i] = job->names[i];
+    m->kind = KB_IO_ASKED;
+    m->failed = kb_permission_read(job->path, command, &p, &m->error) != 0;
+    if (!m->failed) {
+        m->known = p.given;
+        m->json = cJSON_CreateObject();
+        kb_permission_describe(&p, job->path, command, m->json);
+        kb_permission_free(&p);
+    }
+    free(command);
+}
+
 static void run_job(struct reader *r, struct kb_io_job *job)
 {
     struct kb_io_message message = {.token = job->token};
@@ -130,6 +148,8 @@ static void run_job(struct reader *r, struct kb_io_job *job)
     } else {
         if (job->task == KB_TASK_READ)
             read_file(job, &message);
+        else if (job->task == KB_TASK_ASK)
+            ask_permission(job, &message);
         else
             ask_history(r, job, &message);
         kb_io_post(r->io, &message);

@@ -36,7 +36,7 @@ struct kb_build *kb_next_to_compile(struct kb_session *s)
         return NULL;
     for (int i = 0; i < s->slot_count; i++) {
         struct kb_build *b = s->slots[i].current;
-        if (!b || b->dead || b->stage > KB_STAGE_COMPILE)
+        if (!b || b->dead || b->stage == KB_STAGE_ASK || b->stage > KB_STAGE_COMPILE)
             continue;
         if (before(s, b, best))
             best = b;

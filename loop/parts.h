@@ -49,6 +49,7 @@ struct kb_blobs {
 };
 
 enum kb_build_stage {
+    KB_STAGE_ASK,     // options of its compile have to be allowed (kb_options_answered)
     KB_STAGE_LOOKUP,  // the history is asked whether this content was built before
     KB_STAGE_COMPILE, // waits for a compile worker, or is in one
     KB_STAGE_LADDER,  // `next` waits for the run worker, or is in it
@@ -72,9 +73,10 @@ struct kb_build {
     struct kb_blobs blobs; // kept while it may be compared with or run again
     cJSON *compiled;       // head of the `compiled` frame
     cJSON *errors;
-    bool settled_timing; // the second, paired timing is due
-    bool dead;           // superseded or cancelled: its frames are dropped
-    bool finished;       // the `done` event was sent
+    bool options_allowed, options_refused; // those that ask
+    bool settled_timing;                   // the second, paired timing is due
+    bool dead;                             // superseded or cancelled: its frames are dropped
+    bool finished;                         // the `done` event was sent
     bool claiming, final, known;
     bool set_up_refused;              // `check` refused how it is launched, not what it is
     bool doubted;                     // a rung failed, perhaps since its bench is guessed: there is no verdict
@@ -107,8 +109,9 @@ struct kb_slot { // a variant of the bench
 enum kb_program_kind { KB_PROGRAM_BUILTIN, KB_PROGRAM_REFERENCE, KB_PROGRAMS };
 struct kb_program { // compiled once for all variants
     bool wanted, compiling, ready, failed;
-    int generation; // of the bench that the compile in flight is for
-    char *reason;   // failed
+    bool asked, allowed, refused; // the reference: whether options that ask are allowed
+    int generation;               // of the bench that the compile in flight is for
+    char *reason;                 // failed
     struct kb_blobs blobs;
     cJSON *compiled;
 };
@@ -398,6 +401,8 @@ void kb_guess_drop(struct kb_session *);
 void kb_build_start(struct kb_session *, int slot, struct kb_build *);  // takes the reference
 void kb_build_return(struct kb_session *, int slot, struct kb_build *); // its content is back (undo)
 struct kb_build *kb_build_new(struct kb_session *, int slot);
+void kb_build_refuse(struct kb_session *, struct kb_build *, const char *reason); // its options: the rung scan fails
+void kb_build_allowed(struct kb_session *, struct kb_build *);
 struct kb_build *kb_build_ref(struct kb_build *);
 struct kb_slot *kb_slot_of(const struct kb_session *, const struct kb_build *); // NULL: its variant left the bench
 void kb_build_unref(struct kb_build *);
@@ -548,6 +553,11 @@ void kb_listing_free(struct kb_session *);
 void kb_emit_transient(struct kb_session *, cJSON *event); // not for the session file; takes event
 
 // allow.c: a bench that runs a command asks first
+// Options of the compiler that ask. False: they have to be allowed first; then the build (in KB_STAGE_ASK; NULL: the
+// reference) goes on, or fails, when the answer comes.
+bool kb_options_may_go(struct kb_session *, struct kb_build *);
+void kb_options_answered(struct kb_session *, struct kb_build *, const struct kb_error *, bool given,
+                         const cJSON *what);
 void kb_permission_asked(struct kb_session *, const cJSON *head); // the worker's frame; NULL: it is prepared anew
 void kb_permission_written(struct kb_session *, bool failed, const struct kb_error *);
 
@@ -595,6 +605,7 @@ int kb_records_start(struct kb_session *, struct kb_error *);
 void kb_records_step(struct kb_session *);
 int kb_records_fd(const struct kb_session *);
 void kb_records_free(struct kb_session *);
+void kb_records_ask(struct kb_session *, struct kb_build *, char *const *command); // kb_options_answered follows
 void kb_records_watch(struct kb_session *, struct kb_watched *);
 void kb_records_unwatch(struct kb_session *, struct kb_watched *);
 void kb_records_find(struct kb_session *, struct kb_build *);

@@ -83,6 +83,11 @@ static bool has_history(const struct kb_session *s)
     return !s->options.no_history;
 }
 
+void kb_records_ask(struct kb_session *s, struct kb_build *b, char *const *command)
+{
+    ask(s, kb_io_ask(s->io, s->bench_dir, command), b);
+}
+
 void kb_records_find(struct kb_session *s, struct kb_build *b)
 {
     static const char *const wanted[] = {"ptx", "cubin", "samples"};
@@ -363,7 +368,9 @@ static void take_message(struct kb_session *s, struct kb_io_message *m)
     }
     if (!answered(s, m->token, &b) && m->kind != KB_IO_WRITTEN)
         return;
-    if (m->kind == KB_IO_FOUND && b)
+    if (m->kind == KB_IO_ASKED)
+        kb_options_answered(s, b, m->failed ? &m->error : NULL, m->known, m->json);
+    else if (m->kind == KB_IO_FOUND && b)
         found(s, b, m);
     else if (m->kind == KB_IO_CLAIMED && b)
         claimed(s, b, m);

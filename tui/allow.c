@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/options.h"
 #include "bench/permission.h"
 
 #include <stdio.h>
@@ -55,6 +56,19 @@ static int allow(const char *dir, char *const *command, struct kb_error *e)
     return fflush(stdout) ? KB_EXIT_USAGE : code;
 }
 
+// Compiler options that ask (bench/options.h).
+static int allow_options(const char *dir, const struct kb_variant *v, int *count, struct kb_error *e)
+{
+    char **command = kb_options_command((const char *const *)v->options, v->option_count);
+    int code = KB_EXIT_PASS;
+    if (command) {
+        printf("%s", (*count)++ ? "\n" : "");
+        code = allow(dir, command, e);
+    }
+    kb_options_command_free(command);
+    return code;
+}
+
 int kb_run_allow(const char *path, struct kb_error *e)
 {
     struct kb_bench *b = NULL;
@@ -64,13 +78,17 @@ int kb_run_allow(const char *path, struct kb_error *e)
         char *dir = kb_path_clean(b->dir);
         int count = b->reference.kind == KB_REFERENCE_COMMAND;
         code = count ? allow(dir, b->reference.command, e) : KB_EXIT_PASS;
+        if (b->reference.kind == KB_REFERENCE_KERNEL && code == KB_EXIT_PASS)
+            code = allow_options(dir, &b->reference.program, &count, e);
         for (int i = 0; i < b->variant_count && code == KB_EXIT_PASS; i++)
             if (b->variants[i].kind == KB_VARIANT_COMMAND) {
                 printf("%s", count++ ? "\n" : "");
                 code = allow(dir, b->variants[i].command, e);
+            } else {
+                code = allow_options(dir, &b->variants[i], &count, e);
             }
         if (!count)
-            printf("%s runs no command: there is nothing to allow\n", b->name);
+            printf("%s runs no command and gives no option that asks: there is nothing to allow\n", b->name);
         free(dir);
         kb_bench_free(b);
     }

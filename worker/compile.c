@@ -86,6 +86,7 @@ static int read_job(const struct kb_frame *f, struct job *j, struct kb_error *e)
     r->lineinfo = kb_json_bool(f->head, "lineinfo", true);
     j->traced = kb_json_bool(f->head, "traced", false);
     j->pointers = kb_json_bool(f->head, "pointers", false);
+    r->options_allowed = kb_json_bool(f->head, "options_allowed", false) && !j->traced;
     if (strcmp(kb_json_text(f->head, "for", "variant"), "builtin"))
         return cut_files(f, j, e);
     r->main = kb_builtin_main();

@@ -91,24 +91,8 @@ struct kb_command run_command_hooks(struct run_worker *w, const char *dir)
 // What would be run, for somebody to look at.
 void run_ask_permission(const struct run_worker *w, const char *dir, char *const *words, const struct kb_permission *p)
 {
-    cJSON *head = kb_frame_head("permission", kb_frame_job(w->frame)), *files = cJSON_CreateArray();
-    cJSON *command = cJSON_CreateArray();
-    for (int i = 0; words[i]; i++)
-        cJSON_AddItemToArray(command, cJSON_CreateString(words[i]));
-    for (int i = 0; i < p->file_count && i < 64; i++) {
-        cJSON *item = cJSON_CreateObject();
-        kb_worker_set_clean(item, "name", p->files[i].name, 300);
-        kb_json_set_number(item, "bytes", (double)p->files[i].size);
-        cJSON_AddItemToArray(files, item);
-    }
-    char *line = kb_command_line(words);
-    kb_worker_set_clean(head, "line", line, 2000);
-    kb_json_set_text(head, "dir", dir);
-    kb_json_set_text(head, "hash", p->hash.hex);
-    kb_json_set(head, "command", command);
-    kb_json_set(head, "files", files);
-    kb_json_set_number(head, "file_count", p->file_count);
-    free(line);
+    cJSON *head = kb_frame_head("permission", kb_frame_job(w->frame));
+    kb_permission_describe(p, dir, words, head);
     kb_worker_send(head, NULL, 0);
 }
 

@@ -117,6 +117,7 @@ static void test_option_without_cubin(void **state)
     struct trial t = {0};
     trial_file(&t, "add.cu", plain);
     trial_option(&t, "-dlto");
+    t.request.options_allowed = true;
     trial_run(&t);
     assert_int_equal(t.status, 0);
     assert_false(t.result.ok);
@@ -131,6 +132,7 @@ static void test_wrong_option(void **state)
     struct trial t = {0};
     trial_file(&t, "add.cu", plain);
     trial_option(&t, "-no-such-option");
+    t.request.options_allowed = true;
     trial_run(&t);
     assert_false(t.result.ok);
     assert_true(trial_has_error(&t, "", 0, "-no-such-option"));
@@ -287,6 +289,51 @@ static void test_options_refused(void **state)
         trial_run(&t);
         assert_int_equal(t.status, -1);
         assert_string_equal(t.error.on, options[i]);
+        trial_free(&t);
+    }
+}
+
+// What starts programs or writes files is not even tried before it was allowed, whoever compiles.
+static void test_options_that_ask(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"-ccbin=/nowhere/host", "-time=kbench-times.csv", "--nonsense"};
+    for (size_t i = 0; i < KB_COUNT(options) * 2; i++) {
+        struct trial t = {0};
+        trial_file(&t, "add.cu", plain);
+        trial_option(&t, options[i / 2]);
+        t.request.compiler = i % 2 ? "nvcc" : "nvrtc";
+        trial_run(&t);
+        assert_int_equal(t.status, -1);
+        assert_string_equal(t.error.on, options[i / 2]);
+        assert_non_null(strstr(t.error.remedy, "kbench-tui allow"));
+        trial_free(&t);
+    }
+    skip_without_nvrtc();
+    struct trial t = {0};
+    trial_file(&t, "add.cu", plain);
+    trial_option(&t, "--nonsense");
+    t.request.options_allowed = true;
+    trial_run(&t);
+    assert_int_equal(t.status, 0); // NVRTC says itself that it does not know it
+    assert_false(t.result.ok);
+    trial_free(&t);
+}
+
+// nvcc gives its words to a shell.
+static void test_no_shell(void **state)
+{
+    (void)state;
+    static const char *const defines[] = {"X=`touch ran`", "X=$(touch ran)", "X=${HOME}"};
+    for (size_t i = 0; i < KB_COUNT(defines); i++) {
+        struct trial t = {0};
+        trial_file(&t, "add.cu", plain);
+        trial_define(&t, defines[i]);
+        t.request.compiler = "nvcc";
+        trial_run(&t);
+        assert_int_equal(t.status, -1);
+        assert_string_equal(t.error.on, defines[i]);
+        assert_non_null(strstr(t.error.what, "shell"));
         trial_free(&t);
     }
 }
@@ -506,6 +553,8 @@ int main(void)
         cmocka_unit_test(test_no_kernel),
         cmocka_unit_test(test_changed_header_is_seen),
         cmocka_unit_test(test_options_refused),
+        cmocka_unit_test(test_options_that_ask),
+        cmocka_unit_test(test_no_shell),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_all_plain_kernels),
         cmocka_unit_test(test_wrong_names),

@@ -32,7 +32,17 @@ static void test_encodings(void **state)
     kb_scan_free(&s);
     scan("a\nb\0c", 5, NULL, &s);
     assert_false(s.ok);
-    assert_non_null(strstr(s.reason, "NUL byte in line 2"));
+    assert_non_null(strstr(s.reason, "byte 0x00 in line 2"));
+    kb_scan_free(&s);
+    static const char stops[] = "__global__ void k() {}\n\n// a \xff in a comment\n";
+    scan(stops, sizeof stops - 1, NULL, &s);
+    assert_false(s.ok);
+    assert_non_null(strstr(s.reason, "k.cu: byte 0xFF in line 3"));
+    kb_scan_free(&s);
+    struct kb_compile_file file = {"k.cu", stops, sizeof stops - 1};
+    struct kb_compile_request by_nvcc = {.main = "k.cu", .files = &file, .file_count = 1, .compiler = "nvcc"};
+    kb_scan_request(&by_nvcc, &s); // its preprocessor takes comments out
+    assert_true(s.ok);
     kb_scan_free(&s);
     static const char latin[] = "\n// caf\xe9\n__global__ void k() {}\n";
     scan(latin, sizeof latin - 1, NULL, &s);

@@ -165,12 +165,72 @@ static void end_to_end(void **state)
     bed_free(b);
 }
 
+static void ask_with(struct bed *b, const char *options)
+{
+    char *text =
+        kb_format("{ \"kbench\": 1, \"name\": \"copy\", \"params\": { \"n\": 64 },\n"
+                  "  \"args\": [ { \"name\": \"y\", \"role\": \"output\", \"dtype\": \"f64\", \"shape\": [\"n\"] } ],\n"
+                  "  \"reference\": { \"source\": \"reference.cu\", \"kernel\": \"r\", %s\n"
+                  "    \"launch\": { \"grid\": [1], \"block\": [64] } },\n"
+                  "  \"variants\": [ { \"name\": \"a\", \"source\": \"a.cu\", \"kernel\": \"a\", %s\n"
+                  "    \"launch\": { \"grid\": [1], \"block\": [64] } } ] }\n",
+                  strstr(options, "reference:") ? options + 10 : "", strstr(options, "reference:") ? "" : options);
+    bed_write(b, "bench.json", text);
+    free(text);
+}
+
+// Options that start programs or are not known: nothing is compiled before they were allowed, with the files they name.
+static void options_are_asked_for(void **state)
+{
+    (void)state;
+    struct bed *b = begin();
+    bed_write(b, "host.sh", "exec g++ \"$@\"\n");
+    ask_with(b, "\"options\": [\"-O3\", \"-ccbin=./host.sh\"],");
+    bed_start(b);
+    bed_until_event(b, "done variant=a status=fail rung=scan");
+    assert_non_null(strstr(bed_reason(b, "a", "scan"), "-ccbin=./host.sh"));
+    assert_non_null(strstr(bed_reason(b, "a", "scan"), "kbench-tui allow"));
+    assert_int_equal(bed_log_count(b, "compile compile a"), 0);
+    assert_string_equal(kb_json_text(bed_find(b, "permission needed=true"), "line", ""),
+                        "compile-with -ccbin ./host.sh");
+    bed_mark(b);
+    kb_session_command(b->session, KB_COMMAND_ALLOW, NULL);
+    bed_until_event(b, "permission needed=false");
+    bed_until_event(b, "done variant=a status=pass");
+    assert_int_equal(bed_log_count(b, "compile compile a"), 1);
+    bed_mark(b);
+    bed_write(b, "host.sh", "echo another one\n"); // what was allowed is that content
+    bed_kernel(b, "a.cu", "a", "", 7);
+    bed_until_event(b, "done variant=a status=fail rung=scan");
+    assert_int_equal(bed_count(b, "permission needed=true"), 1);
+    bed_free(b);
+}
+
+static void options_of_the_reference_are_asked_for(void **state)
+{
+    (void)state;
+    struct bed *b = begin();
+    ask_with(b, "reference:\"options\": [\"--nonsense\"],");
+    bed_start(b);
+    bed_until_event(b, "permission needed=true");
+    bed_until_event(b, "status level=error");
+    assert_non_null(strstr(kb_json_text(bed_find(b, "status level=error"), "text", ""), "--nonsense"));
+    assert_int_equal(bed_log_count(b, "compile compile reference"), 0);
+    bed_mark(b);
+    kb_session_command(b->session, KB_COMMAND_ALLOW, NULL);
+    bed_until_event(b, "permission needed=false");
+    bed_until_event(b, "rung variant=a rung=verify status=pass");
+    bed_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allowing_runs_it),
         cmocka_unit_test(what_changed_meanwhile_is_not_allowed),
         cmocka_unit_test(script_is_watched),
+        cmocka_unit_test(options_are_asked_for),
+        cmocka_unit_test(options_of_the_reference_are_asked_for),
         cmocka_unit_test(end_to_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
