@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DEEPEST = 8 };
 
@@ -145,6 +146,102 @@ static bool is_given(const struct kb_permission *p)
     return same;
 }
 
+// Files that a script names
+
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("_-./+", c)) || (c & 0x80);
+}
+
+static bool is_known(const struct kb_permission *p, const char *name)
+{
+    bool known = !strcmp(name, "bench.json");
+    for (int i = 0; i < p->file_count; i++)
+        known = known || !strcmp(p->files[i].name, name);
+    for (int i = 0; i < p->data_count; i++)
+        known = known || !strcmp(p->data[i], name);
+    return known;
+}
+
+static void add_data(struct kb_permission *p, const char *dir, const char *folder, const char *word)
+{
+    char *joined = kb_path_join(folder, word), *whole = kb_path_join(dir, joined), *path = kb_path_clean(whole),
+         *base = kb_path_clean(dir), *name = kb_path_relative(base, path);
+    if (p->data_count < KB_PERMISSION_FILES && kb_is_file(path) && !is_known(p, name)) {
+        p->data = kb_realloc(p->data, sizeof *p->data * (size_t)(p->data_count + 1));
+        p->data[p->data_count++] = kb_strdup(name);
+    }
+    free(name);
+    free(base);
+    free(path);
+    free(whole);
+    free(joined);
+}
+
+// A word may be a path, be relative to the bench or to the script, or be put behind a folder's name ("/table.npy").
+static void add_named(struct kb_permission *p, const char *dir, const struct kb_permission_file *f)
+{
+    enum { NAME_MOST = 200 };
+    const char *text = p->content.data + f->at, *end = text + f->size;
+    char *folder = kb_path_dir(f->name);
+    for (const char *at = text; at < end;) {
+        size_t n = 0;
+        while (at + n < end && in_name(at[n]))
+            n++;
+        char *word = n && n < NAME_MOST ? kb_strndup(at, n) : NULL;
+        const char *relative = word ? word + strspn(word, "/") : "";
+        if (word && relative != word)
+            add_data(p, dir, dir, word);
+        if (strpbrk(relative, "./")) {
+            add_data(p, dir, dir, relative);
+            add_data(p, dir, folder, relative);
+        }
+        free(word);
+        at += n + 1;
+    }
+    free(folder);
+}
+
+// What is too large to be read counts by its size and time.
+static void hash_data(struct kb_hasher *h, const char *dir, const char *name)
+{
+    enum { WHOLE_BYTES = 256 << 20 };
+    char *path = kb_path_join(dir, name), *data = NULL;
+    size_t size = 0;
+    struct stat info = {0};
+    kb_hasher_text(h, name[0] == '/' ? kb_path_base(name) : name);
+    if (!kb_file_read(path, WHOLE_BYTES, &data, &size, NULL)) {
+        kb_hasher_add(h, data, size);
+    } else if (!stat(path, &info)) {
+        kb_hasher_add(h, &info.st_size, sizeof info.st_size);
+        kb_hasher_add(h, &info.st_mtim, sizeof info.st_mtim);
+    }
+    free(data);
+    free(path);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void hash_reads(struct kb_permission *p, const char *dir, char *const *command)
+{
+    struct kb_hasher *h = kb_hasher_new();
+    for (int i = 0; command[i]; i++)
+        kb_hasher_text(h, command[i]);
+    for (int i = 0; i < p->file_count; i++) {
+        add_named(p, dir, &p->files[i]);
+        kb_hasher_text(h, p->files[i].name);
+        kb_hasher_add(h, p->content.data + p->files[i].at, p->files[i].size);
+    }
+    if (p->data_count)
+        qsort(p->data, (size_t)p->data_count, sizeof *p->data, by_text);
+    for (int i = 0; i < p->data_count; i++)
+        hash_data(h, dir, p->data[i]);
+    p->reads = kb_hasher_end(h);
+}
+
 int kb_permission_read(const char *dir, char *const *command, struct kb_permission *p, struct kb_error *e)
 {
     *p = (struct kb_permission){0};
@@ -174,6 +271,7 @@ int kb_permission_read(const char *dir, char *const *command, struct kb_permissi
     }
     p->hash = kb_hash_of(p->content.data, p->content.size);
     p->given = is_given(p);
+    hash_reads(p, dir, command);
     return 0;
 }
 
@@ -220,6 +318,9 @@ void kb_permission_free(struct kb_permission *p)
     for (int i = 0; i < p->file_count; i++)
         free(p->files[i].name);
     free(p->files);
+    for (int i = 0; i < p->data_count; i++)
+        free(p->data[i]);
+    free(p->data);
     kb_text_free(&p->content);
     *p = (struct kb_permission){0};
 }

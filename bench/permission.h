@@ -25,6 +25,11 @@ struct kb_permission {
     bool given;
     struct kb_text content;
     struct kb_hash hash; // of content
+    // Of what decides the results: the words, those files, and the files in the bench (or anywhere, by their whole
+    // path) whose names stand in one of them. Not the bench's folder, so that it is the same elsewhere.
+    struct kb_hash reads;
+    char **data; // names of the latter, as paths or in the bench's folder
+    int data_count;
     struct kb_permission_file *files;
     int file_count;
 };

@@ -83,7 +83,7 @@ static void hello(struct kb_session *s, struct kb_compile_worker *w, const cJSON
         kb_json_set_text(event, "role", "compile");
         kb_json_set(event, "libs", libs ? cJSON_Duplicate(libs, true) : cJSON_CreateArray());
         kb_emit(s, event);
-        kb_sources_compiler_known(s);
+        kb_sources_decided(s);
     }
     free(text);
     if (cJSON_IsObject(failed)) {

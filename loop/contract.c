@@ -1,7 +1,10 @@
 // The bench's contract, from all that the session has read: what the reference and its compile opened, data, compilers.
 #include "base/file.h"
+#include "bench/permission.h"
+#include "loop/io.h"
 #include "loop/parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +77,8 @@ bool kb_contract_compute(struct kb_session *s)
     add_data(&parts, s);
     if (kernel)
         add_text(&parts, "compiler", compiler_version(libs, &reference->program));
+    if (reference->kind == KB_REFERENCE_COMMAND)
+        add_text(&parts, "command", s->reads.hex);
     if (kernel && kb_may_use_nvcc(&reference->program))
         add_text(&parts, "flags", s->nvcc_flags);
     struct kb_hash hash = kb_bench_contract(s->bench, parts.list, parts.count);
@@ -88,4 +93,55 @@ bool kb_contract_compute(struct kb_session *s)
     }
     s->programs[KB_PROGRAM_REFERENCE].wanted = kernel;
     return changed;
+}
+
+// What the reference's command reads
+
+static void set_reads(struct kb_session *s, const char *hash, char **names)
+{
+    kb_reads_free(s);
+    snprintf(s->reads.hex, sizeof s->reads.hex, "%s", hash);
+    s->read_names = names;
+}
+
+void kb_reads_free(struct kb_session *s)
+{
+    for (int i = 0; s->read_names && s->read_names[i]; i++)
+        free(s->read_names[i]);
+    free(s->read_names);
+    s->read_names = NULL;
+    s->reads.hex[0] = 0;
+}
+
+void kb_reads_open(struct kb_session *s)
+{
+    struct kb_permission p;
+    if (s->bench->reference.kind != KB_REFERENCE_COMMAND ||
+        kb_permission_read(s->bench_dir, s->bench->reference.command, &p, NULL))
+        return;
+    char **names = kb_alloc(((size_t)p.file_count + (size_t)p.data_count + 1) * sizeof *names);
+    for (int i = 0; i < p.file_count; i++)
+        names[i] = kb_strdup(p.files[i].name);
+    for (int i = 0; i < p.data_count; i++)
+        names[p.file_count + i] = kb_strdup(p.data[i]);
+    set_reads(s, p.reads.hex, names);
+    kb_permission_free(&p);
+}
+
+void kb_reads_ask(struct kb_session *s)
+{
+    if (s->io && s->bench->reference.kind == KB_REFERENCE_COMMAND)
+        s->reads_token = kb_io_ask(s->io, s->bench_dir, s->bench->reference.command);
+}
+
+void kb_reads_answered(struct kb_session *s, const cJSON *what)
+{
+    const cJSON *list = kb_json_get(what, "names"), *item;
+    char **names = kb_alloc(((size_t)cJSON_GetArraySize(list) + 1) * sizeof *names);
+    int n = 0;
+    s->reads_token = 0;
+    cJSON_ArrayForEach(item, list) names[n++] = kb_strdup(item->valuestring);
+    set_reads(s, kb_json_text(what, "reads", ""), names);
+    kb_sources_watch(s);
+    kb_sources_decided(s);
 }

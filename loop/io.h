@@ -88,7 +88,8 @@ int64_t kb_io_create(struct kb_io *io, const char *path, const char *text, bool 
 // Remembers that this command may run (bench/permission.h), if it still is what was looked at: the content's hash.
 int64_t kb_io_allow(struct kb_io *io, const char *dir, char *const *command, const char *hash);
 
-// Whether this command is allowed as it is now, and what it is (kb_permission_describe).
+// Whether this command is allowed as it is now, and what it is (kb_permission_describe), with
+// `reads` and `names`: the hash of what its run reads, and which files that are.
 int64_t kb_io_ask(struct kb_io *io, const char *dir, char *const *command);
 
 // For tests of a stuck disk: while the file that the environment variable KB_TEST_IO_STALL names exists, the writing

@@ -1,6 +1,7 @@
 // The reading thread: watching, files, stored versions.
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "bench/permission.h"
 #include "loop/io_parts.h"
@@ -119,6 +120,16 @@ static void ask_history(struct reader *r, const struct kb_io_job *job, struct kb
         load_version(r, job, version, m);
 }
 
+static void add_reads(const struct kb_permission *p, cJSON *out)
+{
+    kb_json_set_text(out, "reads", p->reads.hex);
+    cJSON *names = cJSON_AddArrayToObject(out, "names");
+    for (int i = 0; i < p->file_count; i++)
+        cJSON_AddItemToArray(names, cJSON_CreateString(p->files[i].name));
+    for (int i = 0; i < p->data_count; i++)
+        cJSON_AddItemToArray(names, cJSON_CreateString(p->data[i]));
+}
+
 static void ask_permission(const struct kb_io_job *job, struct kb_io_message *m)
 {
     struct kb_permission p;
@@ -131,6 +142,7 @@ static void ask_permission(const struct kb_io_job *job, struct kb_io_message *m)
         m->known = p.given;
         m->json = cJSON_CreateObject();
         kb_permission_describe(&p, job->path, command, m->json);
+        add_reads(&p, m->json);
         kb_permission_free(&p);
     }
     free(command);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/sealed.h"
 #include "bench/bench.h"
 #include "bench/guess.h"
 #include "bench/rungs.h"
@@ -40,6 +41,7 @@ struct kb_watched {
     bool opaque_told;
     bool wanted; // by the bench as it is now
     bool data;   // .npy: part of the contract
+    bool read;   // by the reference's command: likewise, by kb_reads
     bool script; // of a variant that is a command
 };
 
@@ -84,6 +86,7 @@ struct kb_build {
     bool stored;                      // its binaries are in the history
     bool sass_stored, samples_stored; // likewise
     bool counted_bytes;               // the first stage of its counters is there
+    struct kb_keyed seal;             // of its binaries; "": none
     char *samples;                    // by instruction, JSON; NULL: none
     int version;                      // 0 until final
     char *git;
@@ -283,6 +286,9 @@ struct kb_session {
     struct kb_model model;
     struct kb_bench *bench;
     char contract[33];
+    struct kb_hash reads; // of what the reference's command reads; "": not known, or it is none
+    char **read_names;    // those files, in the bench's folder or absolute; NULL-terminated or NULL
+    int64_t reads_token;  // of the question what they are now; 0: not asked
     int bench_generation; // counts up with each contract
     struct kb_watched **watched;
     int watched_count, watched_capacity;
@@ -335,7 +341,8 @@ struct kb_session {
     bool paused, ending, ended;
     int exit_code;
     struct kb_io *io;
-    struct kb_asked *asked; // builds that an io request is in flight for
+    struct kb_seal_key seal_key; // of binaries in the history
+    struct kb_asked *asked;      // builds that an io request is in flight for
     int asked_count, asked_capacity;
     bool disk_stuck;
     char *errors_text; // as last written
@@ -367,7 +374,8 @@ void kb_sources_event(struct kb_session *, struct kb_watch_event *); // takes it
 void kb_consider_slot(struct kb_session *, int slot);                // starts a build if the content asks for one
 void kb_consider_waiting(struct kb_session *);                       // those that could not be looked at before
 void kb_consider_all(struct kb_session *);
-void kb_sources_compiler_known(struct kb_session *); // compile_libs came: part of the contract
+void kb_sources_decided(struct kb_session *);        // something that is part of the contract may have changed
+void kb_sources_watch(struct kb_session *);          // what the bench, as it is now, asks for
 int kb_focus_index(const struct kb_session *);       // -1: no such variant
 cJSON *kb_bench_document(const struct kb_session *); // for prepare; owned
 void kb_shared_unref(struct kb_shared *);
@@ -385,8 +393,12 @@ void kb_reach_free(struct kb_reach_words *);
 // NULL-terminated or NULL, owned with its texts.
 char **kb_reach_options(const struct kb_session *, const struct kb_variant *, const struct kb_snapshot *, int *count);
 
-// contract.c: recomputes it; true: it is another one
+// contract.c. compute: true: it is another one. What a command reads is asked of the io thread, but for the first time.
 bool kb_contract_compute(struct kb_session *);
+void kb_reads_open(struct kb_session *); // blocks
+void kb_reads_ask(struct kb_session *);
+void kb_reads_answered(struct kb_session *, const cJSON *what);
+void kb_reads_free(struct kb_session *);
 
 // guess.c: what is only guessed accuses nobody
 bool kb_guess_doubts(const struct kb_session *, const struct kb_build *, enum kb_rung failed, const char *reason);

@@ -37,6 +37,7 @@ int kb_records_start(struct kb_session *s, struct kb_error *e)
     struct kb_io_options options = {.bench_dir = s->options.no_history ? NULL : s->bench_dir};
     if (kb_io_start(&options, &s->io, e))
         return -1;
+    s->seal_key = kb_seal_key();
     for (int i = 0; i < s->watched_count; i++)
         kb_records_watch(s, s->watched[i]);
     return 0;
@@ -91,7 +92,7 @@ void kb_records_ask(struct kb_session *s, struct kb_build *b, char *const *comma
 void kb_records_find(struct kb_session *s, struct kb_build *b)
 {
     static const char *const wanted[] = {"ptx", "cubin", "samples"};
-    if (!has_history(s)) {
+    if (!has_history(s) || kb_caches_off()) {
         kb_build_found(s, b, 0, NULL, NULL);
         return;
     }
@@ -161,6 +162,25 @@ void kb_records_claim(struct kb_session *s, struct kb_build *b)
     free(objects);
 }
 
+// Whoever writes into the history cannot put another binary under a version's key: its binaries are sealed for the key.
+static struct kb_keyed seal_of(const struct kb_session *s, const char *key, const cJSON *compiled,
+                               const struct kb_blobs *blobs)
+{
+    char *line = kb_json_line(compiled);
+    const struct kb_seal_part parts[] = {
+        {key, strlen(key)}, {line, strlen(line)}, {blobs->ptx, blobs->ptx_size}, {blobs->cubin, blobs->cubin_size}};
+    struct kb_keyed seal = kb_seal(&s->seal_key, "binaries", parts, KB_COUNT(parts));
+    free(line);
+    return seal;
+}
+
+static bool is_sealed(const struct kb_session *s, const char *key, const cJSON *results, const struct kb_blobs *blobs)
+{
+    const char *kept = kb_json_text(results, "seal", "");
+    const cJSON *compiled = kb_json_get(results, "compiled");
+    return s->seal_key.known && compiled && !strcmp(kept, seal_of(s, key, compiled, blobs).hex);
+}
+
 static cJSON *results_of(const struct kb_session *s, const struct kb_build *b)
 {
     cJSON *results = cJSON_CreateObject();
@@ -174,6 +194,7 @@ static cJSON *results_of(const struct kb_session *s, const struct kb_build *b)
     kb_json_set_text(results, "utc", utc);
     kb_json_set(results, "device", s->device ? cJSON_Duplicate(s->device, true) : cJSON_CreateNull());
     kb_json_set(results, "compiled", b->compiled ? cJSON_Duplicate(b->compiled, true) : cJSON_CreateNull());
+    kb_json_set_text(results, "seal", b->seal.hex[0] ? b->seal.hex : NULL);
     kb_json_set(results, "events", cJSON_Duplicate(b->results, true));
     return results;
 }
@@ -191,6 +212,8 @@ void kb_records_update(struct kb_session *s, struct kb_build *b)
     if (b->samples && !b->samples_stored)
         objects[n++] = (struct kb_history_object){"samples", b->samples, strlen(b->samples)};
     b->samples_stored = b->samples != NULL;
+    if (s->seal_key.known && b->compiled && b->blobs.ptx_size) // they may be dropped later
+        b->seal = seal_of(s, b->key, b->compiled, &b->blobs);
     ask(s, kb_io_update(s->io, b->name, b->version, results_of(s, b), objects, n), NULL);
 }
 
@@ -314,7 +337,15 @@ static void found(struct kb_session *s, struct kb_build *b, struct kb_io_message
         }
         m->blobs[i].data = NULL;
     }
-    kb_build_found(s, b, m->failed ? 0 : m->version, kb_json_get(m->json, "results"), &blobs);
+    const cJSON *results = kb_json_get(m->json, "results");
+    bool usable = !m->failed && m->version > 0 && blobs.ptx_size && is_sealed(s, b->key, results, &blobs);
+    if (!usable && blobs.ptx_size) {
+        char *text =
+            kb_format("the history's binary of v%d was not made here, or changed: it is compiled again", m->version);
+        kb_emit_log(s, "session", b->name, text, 0);
+        free(text);
+    }
+    kb_build_found(s, b, usable ? m->version : 0, results, &blobs);
     kb_blobs_free(&blobs);
 }
 
@@ -356,6 +387,10 @@ static void take_message(struct kb_session *s, struct kb_io_message *m)
         return;
     if (m->kind == KB_IO_READ) {
         kb_seeds_read(s, m->failed ? NULL : m->data);
+        return;
+    }
+    if (m->kind == KB_IO_ASKED && m->token == s->reads_token) {
+        kb_reads_answered(s, m->json);
         return;
     }
     if (m->kind == KB_IO_ALLOWED) {

@@ -284,6 +284,7 @@ void kb_session_free(struct kb_session *s)
     kb_seeds_free(s);
     kb_tracing_drop(s);
     kb_sources_free(s);
+    kb_reads_free(s);
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
     cJSON_Delete(s->device);

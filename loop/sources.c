@@ -108,9 +108,8 @@ static void watch_data(struct kb_session *s)
     const struct kb_bench *b = s->bench;
     if (b->reference.kind == KB_REFERENCE_FILE && b->reference.file)
         watch_file(s, b->reference.file, NULL)->data = true;
-    for (int i = 0; b->reference.kind == KB_REFERENCE_COMMAND && b->reference.command[i]; i++)
-        if (kb_permission_names_file(b->reference.command[i]))
-            watch_file(s, b->reference.command[i], NULL)->data = true;
+    for (int i = 0; b->reference.kind == KB_REFERENCE_COMMAND && s->read_names && s->read_names[i]; i++)
+        watch_file(s, s->read_names[i], NULL)->read = true;
     for (int k = 0; k < b->variant_count; k++)
         for (char *const *word = b->variants[k].command; word && *word; word++)
             if (kb_permission_names_file(*word))
@@ -141,11 +140,11 @@ static void drop_watched(struct kb_session *s, int i)
     s->watched[i] = s->watched[--s->watched_count];
 }
 
-static void watch_all(struct kb_session *s)
+void kb_sources_watch(struct kb_session *s)
 {
     const struct kb_bench *b = s->bench;
     for (int i = 0; i < s->watched_count; i++)
-        s->watched[i]->wanted = s->watched[i]->data = s->watched[i]->script = false;
+        s->watched[i]->wanted = s->watched[i]->data = s->watched[i]->script = s->watched[i]->read = false;
     const struct kb_variant *first = &b->variants[kb_focus_index(s) < 0 ? 0 : kb_focus_index(s)];
     if (first->kind == KB_VARIANT_CUDA && first->source)
         watch_file(s, first->source, first); // read first, built first
@@ -214,7 +213,8 @@ int kb_sources_open(struct kb_session *s, struct kb_error *e)
     if (!s->focus)
         s->focus = kb_strdup(s->bench->variants[0].name);
     name_slots(s);
-    watch_all(s);
+    kb_reads_open(s);
+    kb_sources_watch(s);
     read_reference(s);
     kb_contract_compute(s);
     s->programs[KB_PROGRAM_BUILTIN].wanted = true;
@@ -336,7 +336,8 @@ void kb_sources_accept(struct kb_session *s, struct kb_bench *next)
         free(s->focus);
         s->focus = kb_strdup(next->variants[0].name);
     }
-    watch_all(s);
+    kb_sources_watch(s);
+    kb_reads_ask(s);
     kb_contract_compute(s);
     kb_sources_announce(s);
     kb_consider_all(s);
@@ -384,18 +385,12 @@ static void file_event(struct kb_session *s, const struct kb_watched *w, const c
     }
 }
 
-static void reference_changed(struct kb_session *s)
+void kb_sources_decided(struct kb_session *s)
 {
     if (!kb_contract_compute(s))
         return;
     kb_sources_announce(s);
     kb_consider_all(s);
-}
-
-void kb_sources_compiler_known(struct kb_session *s)
-{
-    if (s->bench)
-        reference_changed(s);
 }
 
 static void tell_opaque(struct kb_session *s, struct kb_watched *w)
@@ -420,14 +415,16 @@ static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_
     if (w->missing)
         file_event(s, w, "back", NULL);
     w->missing = false;
-    bool script = w->script, guessed = s->inferred && w == s->slots[0].source;
+    bool script = w->script, read = w->read, guessed = s->inferred && w == s->slots[0].source;
     shared->refs++; // accepting a bench may drop this file
     if (w == s->bench_file)
         bench_changed(s, &shared->snapshot);
     else if (w == s->reference || w->data)
-        reference_changed(s);
+        kb_sources_decided(s);
     if (guessed && shared->snapshot.saved_us)
         kb_guess_again(s, &shared->snapshot);
+    if (read && shared->snapshot.saved_us)
+        kb_reads_ask(s);
     if (script && shared->snapshot.saved_us)
         kb_report_again(s);
     for (int i = 0; i < s->slot_count; i++)

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/sealed.h"
 #include "profiles/roofline.h"
 #include "profiles/timing.h"
 
@@ -194,7 +195,7 @@ static cJSON *read_cache(const char *path)
 {
     char *text = NULL;
     size_t size;
-    if (!path || kb_file_read(path, 1 << 20, &text, &size, NULL))
+    if (!path || kb_sealed_read(path, 1 << 20, &text, &size) != KB_SEALED_FOUND)
         return NULL;
     cJSON *document = cJSON_Parse(text);
     free(text);
@@ -238,7 +239,7 @@ static void to_cache(const char *path, cJSON *document, const struct kb_roofs *r
     if (isfinite(roofs->footprint_copy_bytes_per_s))
         kb_json_set_number(footprints, key, roofs->footprint_copy_bytes_per_s);
     char *line = kb_json_line(document);
-    kb_file_replace(path, line, strlen(line), NULL); // a cache that cannot be written is measured again
+    kb_sealed_write(path, line, strlen(line)); // a cache that cannot be written is measured again
     free(line);
     cJSON_Delete(document);
 }

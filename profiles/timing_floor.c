@@ -1,6 +1,6 @@
 #include "profiles/timing_floor.h"
-#include "base/file.h"
 #include "base/json.h"
+#include "base/sealed.h"
 #include "profiles/roofline.h"
 #include "profiles/timing.h"
 
@@ -47,7 +47,7 @@ static void read_controls(struct kb_noise *n, const struct kb_device_info *info)
     char *path = kb_device_cache_path(info, "noise"), *text = NULL;
     size_t size;
     n->read = true;
-    if (path && !kb_file_read(path, 1 << 16, &text, &size, NULL)) {
+    if (path && kb_sealed_read(path, 1 << 16, &text, &size) == KB_SEALED_FOUND) {
         cJSON *document = cJSON_Parse(text);
         const cJSON *item, *list = kb_json_get(document, "spreads");
         cJSON_ArrayForEach(item, list)
@@ -71,7 +71,7 @@ static void write_controls(const struct kb_noise *n, const struct kb_device_info
     kb_json_set_number(document, "kbench", 1);
     kb_json_set(document, "spreads", cJSON_CreateDoubleArray(n->spreads, n->count));
     char *line = kb_json_line(document);
-    kb_file_replace(path, line, strlen(line), NULL); // controls that cannot be kept come again
+    kb_sealed_write(path, line, strlen(line)); // controls that cannot be kept come again
     free(line);
     cJSON_Delete(document);
     free(path);

@@ -76,8 +76,17 @@ static int run_allow(const struct kb_options *o)
     return code;
 }
 
+// For the workers, too; the driver keeps compiled code of its own.
+static void turn_caches_off(void)
+{
+    setenv("KBENCH_NO_CACHE", "1", 1);
+    setenv("CUDA_CACHE_DISABLE", "1", 1);
+}
+
 static int run(const struct kb_options *o)
 {
+    if (o->no_cache)
+        turn_caches_off();
     switch (o->mode) {
     case KB_MODE_HELP:
         return fputs(kb_options_help(), stdout) < 0 ? KB_EXIT_USAGE : KB_EXIT_PASS;

@@ -32,6 +32,7 @@ static const char help[] =
     "  --seeds N                    with --once: verify each version with N seeds, and say how many pass\n"
     "  -I DIR, -D NAME=VALUE        further include folders and defines, for all variants\n"
     "  --no-history                 write nothing beside the bench\n"
+    "  --no-cache                   believe nothing that was kept: no cached results, no binaries of the history\n"
     "  --no-profile                 stop at the verdict: no races, sections, counters, code\n"
     "  --require-proof              what is \"not proven\" fails: a rung that decides could not be done, a case or\n"
     "                               inputs could not be tried; then the exit code is 1\n"
@@ -66,6 +67,7 @@ enum option_id {
     ASCII,
     THEME,
     NO_HISTORY,
+    NO_CACHE,
     NO_PROFILE,
     REQUIRE_PROOF,
     SEEDS,
@@ -93,7 +95,7 @@ static const struct option {
     {"--help", HELP, false},        {"-h", HELP, false},
     {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
     {"--case", CASE, true},         {"--require-proof", REQUIRE_PROOF, false},
-    {"--seeds", SEEDS, true},
+    {"--seeds", SEEDS, true},       {"--no-cache", NO_CACHE, false},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -261,6 +263,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
         return 0;
     case NO_HISTORY:
         o->no_history = true;
+        return 0;
+    case NO_CACHE:
+        o->no_cache = true;
         return 0;
     case NO_PROFILE:
         o->no_profile = true;

@@ -52,7 +52,7 @@ struct kb_options { // texts point into argv
     int include_dir_count, define_count;
     enum kb_color color;
     bool ascii;
-    bool no_history;
+    bool no_history, no_cache;
     int seeds;          // ONCE: each version is verified with so many; 0: one
     bool require_proof; // what is not proven fails: KB_EXIT_FAILED
     bool no_profile;

@@ -352,6 +352,14 @@ static int take_reference(struct job *j, const char *dir, struct kb_error *e)
     return read_outputs(j->d, j->c, dir, j->result, e);
 }
 
+static void say_foreign(struct kb_data *d)
+{
+    static const char text[] = "results of reference.command that were kept in the cache were changed by somebody "
+                               "else: they are ignored, and computed again\n";
+    if (d->command.say)
+        d->command.say(d->command.context, text, sizeof text - 1);
+}
+
 int kb_command_reference(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, struct kb_error *e)
 {
     const struct kb_program_line program = {d->bench->reference.command, d->bench->reference.timeout_s,
@@ -365,7 +373,10 @@ int kb_command_reference(struct kb_data *d, struct kb_case_data *c, struct kb_se
         char *results = kb_alloc(bytes + 8), *key = kb_command_key(d, s, &permission, description);
         struct job job = {d, c, s, &program, description, NULL, take_reference, results};
         double us = 0;
-        if (!kb_command_cached(key, results, bytes, &us)) {
+        bool foreign;
+        if (!kb_command_cached(key, results, bytes, &us, &foreign)) {
+            if (foreign)
+                say_foreign(d);
             double start = kb_spent_us(d);
             failed = run_fresh(&job, e);
             us = kb_spent_us(d) - start;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sealed.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ char *kb_command_key(const struct kb_data *d, const struct kb_set *s, const stru
 {
     struct kb_hasher *h = kb_hasher_new();
     kb_hasher_add(h, p->content.data, p->content.size);
+    kb_hasher_text(h, p->reads.hex);
     kb_hasher_text(h, description);
     for (int i = 0; i < d->bench->arg_count; i++)
         if (s->input[i].address)
@@ -37,12 +39,13 @@ static char *entry(const char *key)
     return path;
 }
 
-bool kb_command_cached(const char *key, char *results, size_t bytes, double *us)
+bool kb_command_cached(const char *key, char *results, size_t bytes, double *us, bool *foreign)
 {
     char *path = entry(key), *data = NULL;
     size_t size = 0;
-    bool found = path && kb_is_file(path) && !kb_file_read(path, bytes + sizeof *us, &data, &size, NULL) &&
-                 size == bytes + sizeof *us;
+    enum kb_sealed sealed = path ? kb_sealed_read(path, bytes + sizeof *us, &data, &size) : KB_SEALED_NONE;
+    bool found = sealed == KB_SEALED_FOUND && size == bytes + sizeof *us;
+    *foreign = sealed == KB_SEALED_FOREIGN;
     if (found) {
         memcpy(us, data, sizeof *us);
         memcpy(results, data + sizeof *us, bytes);
@@ -101,7 +104,7 @@ void kb_command_keep(const char *key, const char *results, size_t bytes, double 
         char *data = kb_alloc(bytes + sizeof us);
         memcpy(data, &us, sizeof us);
         memcpy(data + sizeof us, results, bytes);
-        kb_file_replace(path, data, bytes + sizeof us, NULL);
+        kb_sealed_write(path, data, bytes + sizeof us);
         free(data);
         prune(dir);
     }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sealed.h"
 #include "jit/nvrtc.h"
 
 #include <stdint.h>
@@ -21,7 +22,6 @@ EMBEDDED(roofs_cuh);
 
 struct entry_head {
     char magic[8];
-    char hash[33]; // over PTX and cubin
     uint64_t ptx_bytes, cubin_bytes;
 };
 static const char magic[8] = "kbcache";
@@ -87,8 +87,7 @@ static bool unpack(const char *data, size_t size, struct kb_compiled *out)
     const char *body = data + sizeof head;
     size_t body_size = size - sizeof head;
     if (memcmp(head.magic, magic, sizeof magic) || head.ptx_bytes > body_size || !head.cubin_bytes ||
-        head.cubin_bytes != body_size - head.ptx_bytes ||
-        memcmp(head.hash, kb_hash_of(body, body_size).hex, sizeof head.hash))
+        head.cubin_bytes != body_size - head.ptx_bytes)
         return false;
     out->ptx = kb_strndup(body, head.ptx_bytes);
     out->ptx_size = strlen(out->ptx);
@@ -105,7 +104,7 @@ static bool load_entry(const char *path, const struct kb_compile_request *r, str
     char *data;
     size_t size;
     *out = (struct kb_compiled){0};
-    if (kb_file_read(path, ENTRY_MAX, &data, &size, NULL))
+    if (kb_sealed_read(path, ENTRY_MAX, &data, &size) != KB_SEALED_FOUND)
         return false;
     bool good = unpack(data, size, out);
     free(data);
@@ -127,10 +126,9 @@ static void store_entry(const char *path, const struct kb_compiled *c)
     kb_text_bytes(&body, c->ptx, c->ptx_size);
     kb_text_bytes(&body, c->cubin, c->cubin_size);
     memcpy(head.magic, magic, sizeof magic);
-    memcpy(head.hash, kb_hash_of(body.data, body.size).hex, sizeof head.hash);
     kb_text_bytes(&whole, &head, sizeof head);
     kb_text_bytes(&whole, body.data, body.size);
-    kb_file_replace(path, whole.data, whole.size, NULL);
+    kb_sealed_write(path, whole.data, whole.size);
     kb_text_free(&body);
     kb_text_free(&whole);
 }

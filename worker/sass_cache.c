@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sealed.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 enum { ENTRY_MAX = 128 << 20, ENTRIES_MOST = 400, ENTRIES_KEPT = 300 };
-static const char magic[] = "kbench sass 1 ";
 
 char *kb_sass_cache_path(const void *cubin, size_t size, const char *version)
 {
@@ -24,17 +24,13 @@ char *kb_sass_cache_path(const void *cubin, size_t size, const char *version)
     return path;
 }
 
-// "kbench sass 1 <hash of the rest>\n", then the listing.
 bool kb_sass_cache_load(const char *path, struct kb_text *out)
 {
-    char *data;
-    size_t size, head = sizeof magic - 1 + 32 + 1;
-    if (!path || kb_file_read(path, ENTRY_MAX, &data, &size, NULL))
-        return false;
-    bool good = size > head && !memcmp(data, magic, sizeof magic - 1) && data[head - 1] == '\n' &&
-                !memcmp(data + sizeof magic - 1, kb_hash_of(data + head, size - head).hex, 32);
+    char *data = NULL;
+    size_t size;
+    bool good = path && kb_sealed_read(path, ENTRY_MAX, &data, &size) == KB_SEALED_FOUND;
     if (good)
-        kb_text_bytes(out, data + head, size - head);
+        kb_text_bytes(out, data, size);
     free(data);
     return good;
 }
@@ -86,12 +82,6 @@ static void prune(const char *path)
 
 void kb_sass_cache_store(const char *path, const struct kb_text *listing)
 {
-    struct kb_text whole = {0};
-    if (!path)
-        return;
-    kb_text_addf(&whole, "%s%s\n", magic, kb_hash_of(listing->data, listing->size).hex);
-    kb_text_bytes(&whole, listing->data, listing->size);
-    if (!kb_file_replace(path, whole.data, whole.size, NULL))
+    if (path && !kb_sealed_write(path, listing->data, listing->size))
         prune(path);
-    kb_text_free(&whole);
 }
