@@ -483,6 +483,8 @@ void kb_sources_event(struct kb_session *s, struct kb_watch_event *event)
         lost(s, w, "unreadable", event->error.what);
     else if (event->kind == KB_WATCH_SETTLED)
         settled(s, w);
+    else if (event->kind == KB_WATCH_MOUNTED)
+        kb_status_line(s, "warning", event->error.remedy, "%s %s", kb_path_base(event->error.on), event->error.what);
 }
 
 // Which content asks for a build

@@ -216,3 +216,10 @@ const char *kb_mount_without_events(const char *path)
             return remote_mounts[i].name;
     return NULL;
 }
+
+bool kb_is_mounted_file(const char *path)
+{
+    struct statx info = {0};
+    return !statx(AT_FDCWD, path, 0, STATX_TYPE, &info) && S_ISREG(info.stx_mode) &&
+           (info.stx_attributes_mask & info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}

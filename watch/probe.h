@@ -33,6 +33,10 @@ bool kb_is_absence(int error);
 enum kb_writer { KB_WRITER_NONE, KB_WRITER_OPEN, KB_WRITER_UNKNOWN };
 enum kb_writer kb_writer_of(const char *path);
 
+// Whether the file itself is mounted ("mount --bind a.cu b.cu", a container's single-file volume): whoever replaces the
+// file elsewhere by renaming leaves the old one here.
+bool kb_is_mounted_file(const char *path);
+
 // Name of the file system ("NFS") if inotify does not see there what others change; NULL if it does.
 const char *kb_mount_without_events(const char *path);
 

@@ -202,6 +202,20 @@ static void tell_deafness(struct kb_watch *w, int index)
         kb_fail(&event->error, s->path, NULL, "events come again");
 }
 
+static void tell_mounts(struct kb_watch *w, int index)
+{
+    struct kb_watched *s = w->sources[index];
+    for (size_t i = 0; i < s->names.count; i++) {
+        struct kb_tracked *t = &s->tracked[i];
+        if (!t->in_snapshot || t->mount_asked)
+            continue;
+        t->mount_asked = true;
+        if (kb_is_mounted_file(s->names.paths[i]))
+            kb_fail(&emit(w, KB_WATCH_MOUNTED, index)->error, s->names.paths[i], "mount its folder instead",
+                    "is a mount of one file: an editor that saves by replacing it elsewhere is not seen here");
+    }
+}
+
 // Makes the watches of all lost sources anew. False: nothing new is watched, so nothing can have slipped through.
 static bool sync_watches(struct kb_watch *w)
 {
@@ -220,6 +234,7 @@ static bool sync_watches(struct kb_watch *w)
             return false;
         }
         tell_deafness(w, (int)i);
+        tell_mounts(w, (int)i);
     }
     kb_notifier_end(&w->notifier);
     return added;

@@ -55,13 +55,14 @@ enum kb_watch_event_kind {
     KB_WATCH_UNREADABLE, // error filled (permission, a folder, too large)
     KB_WATCH_SETTLED,    // no event for the quiet time since the last CHANGED: that content is final
     KB_WATCH_MODE,       // inotify or polling now, error.what says why
+    KB_WATCH_MOUNTED,    // error: one of its files is a mount of its own, so that saves elsewhere may not be seen
 };
 struct kb_watch_event {
     enum kb_watch_event_kind kind;
     int source;                  // index given by kb_watch_add; -1: all (MODE)
     struct kb_snapshot snapshot; // CHANGED; owned by whoever takes the event
     bool polling;                // MODE
-    struct kb_error error;       // UNREADABLE, MODE
+    struct kb_error error;       // UNREADABLE, MODE, MOUNTED
 };
 void kb_watch_event_free(struct kb_watch_event *);
 

@@ -9,6 +9,7 @@
 struct kb_tracked {
     struct kb_stamp stamp; // when it was last read or looked at
     bool in_snapshot;      // else a place where a header was looked for
+    bool mount_asked;      // whether it is a mount of one file
     char *data;            // content in the last snapshot, to be used while the file is being rewritten; NULL: none
     size_t size;
     bool open;        // being written: its content does not count
