@@ -178,6 +178,32 @@ static void add_data(struct kb_permission *p, const char *dir, const char *folde
     free(joined);
 }
 
+static const char *back_over(const char *from, const char *p, const char *set)
+{
+    while (p > from && strchr(set, p[-1]))
+        p--;
+    return p;
+}
+
+// `> NAME`, `save("NAME"`, `open("NAME", "w"`: what a command writes is not what its results come from, and it would
+// change with every run.
+static bool is_written(const char *text, const char *word, const char *behind)
+{
+    const char *before = back_over(text, word, "\"' \t/");
+    if (before > text && before[-1] == '>')
+        return true;
+    const char *open = back_over(text, before, "( \t"), *name = open;
+    while (open < before && name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+        name--;
+    char *function = kb_strndup(name, (size_t)(open - name));
+    bool writes = strstr(function, "save") || strstr(function, "dump") || strstr(function, "write");
+    free(function);
+    behind += strspn(behind, "\"' \t");
+    behind += *behind == ',' ? 1 + strspn(behind + 1, " \t") : 0;
+    behind += kb_starts(behind, "mode=") ? 5 : 0;
+    return writes || ((*behind == '"' || *behind == '\'') && behind[1] && strchr("wax", behind[1]));
+}
+
 // A word may be a path, be relative to the bench or to the script, or be put behind a folder's name ("/table.npy").
 static void add_named(struct kb_permission *p, const char *dir, const struct kb_permission_file *f)
 {
@@ -188,7 +214,8 @@ static void add_named(struct kb_permission *p, const char *dir, const struct kb_
         size_t n = 0;
         while (at + n < end && in_name(at[n]))
             n++;
-        char *word = n && n < NAME_MOST ? kb_strndup(at, n) : NULL;
+        bool read = n && n < NAME_MOST && !is_written(text, at, at + n);
+        char *word = read ? kb_strndup(at, n) : NULL;
         const char *relative = word ? word + strspn(word, "/") : "";
         if (word && relative != word)
             add_data(p, dir, dir, word);

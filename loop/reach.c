@@ -21,6 +21,12 @@ static void add_placed(struct kb_reach_words *w, const char *const *options, int
     for (int i = 0; i < n; i++)
         add(w, placed[i]);
     free(placed);
+    for (int i = 0; i < count;) { // a header may also be found by the folders
+        struct kb_option o = kb_option_read(options + i, count - i);
+        if (o.kind == KB_OPTION_HEADER && *o.value && *o.value != '/')
+            add(w, kb_format("-include=%s/%s", dir, o.value));
+        i += o.words;
+    }
 }
 
 // Only macros that may stand for a header matter: a variant is not read again for another tile's size.

@@ -111,6 +111,58 @@ static void exactly_that_content(void **state)
     kb_remove_tree(other);
 }
 
+static struct kb_hash reads(const char *folder)
+{
+    struct kb_permission p;
+    assert_int_equal(kb_permission_read(folder, command, &p, NULL), 0);
+    struct kb_hash hash = p.reads;
+    kb_permission_free(&p);
+    return hash;
+}
+
+// What decides the results: words, scripts, files that scripts name; wherever the bench lies.
+static void what_a_command_reads(void **state)
+{
+    (void)state;
+    char script[1000];
+    snprintf(dir, sizeof dir, "%s/reads-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    snprintf(other, sizeof other, "%s-elsewhere", dir);
+    put(other, "whole.bin", "1");
+    snprintf(script, sizeof script,
+             "a = load('w.npy'); b = load(here + \"/own.bin\"); c = load('%s/whole.bin')\n"
+             "open('log.txt', 'w'); numpy.save(\"made.npy\", a); system('x > out.txt')\n",
+             other);
+    put(dir, "tools/ref.py", script);
+    static const char *const names[] = {"w.npy", "tools/own.bin", "log.txt", "made.npy", "out.txt", "unnamed.npy"};
+    for (size_t i = 0; i < KB_COUNT(names); i++)
+        put(dir, names[i], "1");
+    struct kb_hash before = reads(dir);
+    for (size_t i = 0; i < KB_COUNT(names); i++) {
+        put(dir, names[i], "2");
+        bool same = !strcmp(reads(dir).hex, before.hex);
+        if (same != (i > 1))
+            fail_msg("%s: %s", names[i], same ? "does not count" : "counts");
+        put(dir, names[i], "1");
+    }
+    put(other, "whole.bin", "2");
+    assert_string_not_equal(reads(dir).hex, before.hex);
+    put(other, "whole.bin", "1");
+    assert_string_equal(reads(dir).hex, before.hex);
+    put(dir, "helper.py", "");
+    assert_string_not_equal(reads(dir).hex, before.hex);
+
+    put(other, "bench/tools/ref.py", script); // the same bench in another folder
+    put(other, "bench/helper.py", "");
+    put(other, "bench/w.npy", "1");
+    put(other, "bench/tools/own.bin", "1");
+    char *moved = kb_path_join(other, "bench");
+    assert_string_equal(reads(moved).hex, reads(dir).hex);
+    free(moved);
+    kb_remove_tree(dir);
+    kb_remove_tree(other);
+}
+
 static void which_words_name_files(void **state)
 {
     (void)state;
@@ -150,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_that_content),
+        cmocka_unit_test(what_a_command_reads),
         cmocka_unit_test(which_words_name_files),
         cmocka_unit_test(without_a_home_it_is_said),
     };

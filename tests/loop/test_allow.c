@@ -157,7 +157,7 @@ static void end_to_end(void **state)
     bed_write(b, "ref.sh", "echo no torch here >&2\nexit 4\n");
     expect(b, "--once", 0, "nobody has allowed yet");
     expect(b, "allow", 0, "It may run now");
-    expect(b, "--once", 1, "exit code 4: no torch here");
+    expect(b, "--once", 4, "exit code 4: no torch here");
     setenv("KB_WORKER", worker ? worker : "", 1);
     free(worker);
     free(cache);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "bench/permission.h"
 #include "verify/command.h"
 #include "verify/npy.h"
@@ -13,6 +14,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,11 +347,60 @@ static void other_types_and_inouts(void **state)
     toy_teardown(&t);
 }
 
+static void said(void *context, const char *text, size_t size)
+{
+    kb_text_bytes(context, text, size);
+}
+
+static char *only_entry(void)
+{
+    char *folder = kb_path_join(dir, "cache/reference"), *path = NULL;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            assert_null(path);
+            path = kb_path_join(folder, e->d_name);
+        }
+    closedir(d);
+    free(folder);
+    assert_non_null(path);
+    return path;
+}
+
+// Somebody else's results are not believed, and that is said.
+static void cached_results_that_were_changed(void **state)
+{
+    (void)state;
+    write_script("cp \"$KBENCH_IN/x.npy\" \"$KBENCH_OUT/y.npy\"\necho run >> runs\n");
+    allow();
+    assert_true(passes(right));
+    assert_int_equal(lines_of("runs"), 1);
+    assert_true(passes(right));
+    assert_int_equal(lines_of("runs"), 1);
+    char *path = only_entry(), *data;
+    size_t size;
+    assert_int_equal(kb_file_read(path, 1 << 20, &data, &size, NULL), 0);
+    data[size - 1] ^= 1;
+    assert_int_equal(kb_file_replace(path, data, size, NULL), 0);
+    struct kb_text log = {0};
+    toy_command.say = said;
+    toy_command.context = &log;
+    assert_true(passes(right));
+    assert_int_equal(lines_of("runs"), 2);
+    assert_non_null(strstr(log.data, "changed by somebody else"));
+    toy_command = (struct kb_command){.dir = dir};
+    kb_text_free(&log);
+    free(data);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(results_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(same_inputs_are_not_run_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cached_results_that_were_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(program_that_is_not_there_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_what_was_allowed_runs, set_up, tear_down),
