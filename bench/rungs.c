@@ -53,8 +53,16 @@ const struct kb_finding_kind *kb_finding_kind(const char *name)
         {"race", "RACE", true},
         {"uninitialised", "UNINITIALISED", true},
         {"divergent_barrier", "DIVERGENT", true},
-        // Stores of one value by several threads, lanes that rely on lockstep, threads that end before a barrier,
-        // values of lanes that left, and masks that do not match are what many a kernel gets away with.
+        {"copy_not_awaited", "NOT WAITED FOR", true},
+        {"proxy_fence", "NO PROXY FENCE", true},
+        // Stores of one value by several threads, a look that an atomic operation repeats, a flag seen without a fence
+        // behind, lanes that rely on lockstep or store different values, warps that meet in two barriers, threads that
+        // end before a barrier, values of lanes that left, and masks that do not match are what many a kernel gets
+        // away with.
+        {"race_look", "LOOK", false},
+        {"race_unacquired", "NO ACQUIRE", false},
+        {"lanes_differ", "LANES DIFFER", false},
+        {"barrier_by_warp", "BY WARP", false},
         {"race_same_value", "SAME VALUE", false},
         {"race_in_warp", "LOCKSTEP", false},
         {"barrier_left", "BARRIER LEFT", false},

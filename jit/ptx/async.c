@@ -77,7 +77,7 @@ static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
     struct ptx_op shared = *o, global = *o;
     shared.space = PTX_SPACE_SHARED;
     shared.class = PTX_CLASS_SHARED;
-    shared.write = true;
+    shared.write = shared.later = true;
     shared.id = o->id + 1; // the operation behind it stands for its shared side
     global.write = false;
     for (int i = 0; i < PTX_LANES; i++) {
@@ -129,6 +129,7 @@ static void finish(struct ptx_warp *w, uint32_t mask, int64_t keep)
         if (c->bytes)
             memcpy(c->to, c->from, c->bytes);
         memset(c->to + c->bytes, 0, c->zeros);
+        ptx_shadow_copied(w->cta, w->index * PTX_LANES + c->lane, c->to, c->bytes + c->zeros);
     }
     a->count = left;
 }

@@ -10,47 +10,91 @@ static struct ptx_place place_of(const struct ptx_cta *cta, uint32_t loc)
     return ptx_place_of(cta->warps[0].thread->launch->module, loc);
 }
 
+static bool waits_in(const struct ptx_split *s, uint32_t number)
+{
+    return s->wait == PTX_WAITS_BARRIER && s->barrier == number;
+}
+
+static const struct ptx_block *barrier_of(const struct ptx_split *s)
+{
+    return &s->frame->program->blocks[s->block];
+}
+
+// Threads wait in different instructions for one barrier. PTX allows that if whole warps do, CUDA C++ does not.
+static void report_places(struct ptx_cta *cta, struct ptx_warp *w, const struct ptx_block *a, const struct ptx_block *b,
+                          bool by_warp)
+{
+    const char *kind = by_warp ? "barrier_by_warp" : "divergent_barrier", *who = by_warp ? "warps" : "threads";
+    char one[128];
+    snprintf(one, sizeof one, "%s", ptx_place_text(place_of(cta, a->term_loc)));
+    const char *other = ptx_place_text(place_of(cta, b->term_loc));
+    if (strcmp(one, other))
+        ptx_note(w, b->term_loc, kind, "%s of one block meet in two different barriers, at %s and at %s", who, one,
+                 other);
+    else
+        ptx_note(w, b->term_loc, kind, "%s of one block meet in two different barriers of one line", who);
+}
+
+static void check_places(struct ptx_cta *cta, uint32_t number)
+{
+    const struct ptx_block *first = NULL, *other = NULL;
+    struct ptx_warp *of_other = NULL;
+    bool by_warp = true;
+    for (uint32_t i = 0; i < cta->warp_count; i++)
+        for (uint32_t j = 0; j < cta->warps[i].split_count; j++) {
+            struct ptx_warp *w = &cta->warps[i];
+            const struct ptx_split *s = &w->split[j];
+            if (!waits_in(s, number))
+                continue;
+            by_warp &= s->mask == w->live;
+            first = first ? first : barrier_of(s);
+            if (!other && barrier_of(s) != first) {
+                other = barrier_of(s);
+                of_other = w;
+            }
+        }
+    if (other)
+        report_places(cta, of_other, first, other, by_warp);
+}
+
+static void give_result(const struct ptx_split *s, const struct ptx_block *b, const struct ptx_barrier *bar)
+{
+    uint32_t *result = (uint32_t *)(s->frame->R + b->bar_result);
+    if (b->bar_reduce == '+') {
+        for (uint32_t m = s->mask; m; m &= m - 1)
+            result[__builtin_ctz(m)] = bar->count;
+    } else {
+        uint32_t value = (b->bar_reduce == '&' ? bar->all : bar->any) ? s->mask : 0;
+        *result = (*result & ~s->mask) | value;
+    }
+}
+
 static void release(struct ptx_cta *cta, uint32_t number)
 {
     struct ptx_barrier *bar = &cta->barrier[number];
-    const struct ptx_block *first = NULL;
-    bool divergent = false, counted = bar->expected != 0;
+    bool counted = bar->expected != 0;
+    if (!counted)
+        check_places(cta, number);
     for (uint32_t i = 0; i < cta->warp_count; i++) {
         struct ptx_warp *w = &cta->warps[i];
         for (uint32_t j = 0; j < w->split_count; j++) {
             struct ptx_split *s = &w->split[j];
-            if (s->wait != PTX_WAITS_BARRIER || s->barrier != number)
+            if (!waits_in(s, number))
                 continue;
-            const struct ptx_block *b = &s->frame->program->blocks[s->block];
-            if (first && first != b && !divergent && !counted) {
-                char one[128];
-                snprintf(one, sizeof one, "%s", ptx_place_text(place_of(cta, first->term_loc)));
-                const char *other = ptx_place_text(place_of(cta, b->term_loc));
-                if (strcmp(one, other))
-                    ptx_note(w, b->term_loc, "divergent_barrier",
-                             "threads of one block meet in two different barriers, at %s and at %s", one, other);
-                else
-                    ptx_note(w, b->term_loc, "divergent_barrier",
-                             "threads of one block meet in two different barriers of one line");
-                divergent = true;
-            }
-            first = first ? first : b;
-            if (b->bar_result) {
-                uint32_t *result = (uint32_t *)(s->frame->R + b->bar_result);
-                if (b->bar_reduce == '+') {
-                    for (uint32_t m = s->mask; m; m &= m - 1)
-                        result[__builtin_ctz(m)] = bar->count;
-                } else {
-                    uint32_t value = (b->bar_reduce == '&' ? bar->all : bar->any) ? s->mask : 0;
-                    *result = (*result & ~s->mask) | value;
-                }
-            }
+            const struct ptx_block *b = barrier_of(s);
+            if (b->bar_result)
+                give_result(s, b, bar);
+            if (counted)
+                ptx_shadow_passed(w, s->mask, number);
             s->wait = PTX_RUNS;
             s->block = b->index + 1;
         }
     }
     *bar = (struct ptx_barrier){0};
-    ptx_shadow_barrier(cta);
+    if (counted)
+        ptx_shadow_met(cta, number);
+    else
+        ptx_shadow_barrier(cta);
     cta->warps[0].thread->barriers++;
 }
 
@@ -86,6 +130,8 @@ void ptx_barrier_arrive(struct ptx_warp *w, struct ptx_split *s, const struct pt
     // A counted barrier counts whole warps.
     uint32_t lanes = (uint32_t)__builtin_popcount(s->mask);
     bar->arrived += expected && s->mask == w->live ? PTX_LANES : lanes;
+    if (expected)
+        ptx_shadow_arrive(w, s->mask, number);
     if (b->bar_reduce) {
         uint32_t yes = (*(const uint32_t *)(s->frame->R + b->bar_pred) ^ b->bar_pred_flip) & s->mask;
         bar->count += (uint32_t)__builtin_popcount(yes);

@@ -40,11 +40,14 @@ void ptx_bulk_free(struct ptx_bulk *b)
     free(b);
 }
 
-static void copy_now(const struct copy *c)
+static void copy_now(struct ptx_cta *cta, const struct copy *c)
 {
     memcpy(c->to, c->from, c->bytes);
-    if (c->barrier)
-        ptx_mbarrier_complete(c->barrier, c->bytes);
+    ptx_shadow_copied(cta, c->thread, c->to, c->bytes);
+    if (!c->barrier)
+        return;
+    ptx_shadow_copy_done(cta, c->thread, c->barrier);
+    ptx_mbarrier_complete(c->barrier, c->bytes);
 }
 
 void ptx_bulk_end(struct ptx_cta *c)
@@ -54,7 +57,7 @@ void ptx_bulk_end(struct ptx_cta *c)
         return;
     for (size_t i = 0; i < b->count; i++)
         if (!b->copies[i].barrier)
-            copy_now(&b->copies[i]);
+            copy_now(c, &b->copies[i]);
     b->count = 0;
     memset(b->group, 0, c->warp_count * PTX_LANES * sizeof *b->group);
 }
@@ -65,7 +68,7 @@ void ptx_bulk_wait(struct ptx_cta *c, const uint64_t *barrier)
     size_t left = 0;
     for (size_t i = 0; b && i < b->count; i++)
         if (b->copies[i].barrier == barrier)
-            copy_now(&b->copies[i]);
+            copy_now(c, &b->copies[i]);
         else
             b->copies[left++] = b->copies[i];
     if (b)
@@ -101,8 +104,9 @@ static void bulk_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     shared.space = PTX_SPACE_SHARED;
     shared.class = PTX_CLASS_SHARED;
     shared.id = o->id + 1; // the operation behind it stands for its shared side
-    shared.write = o->sub;
-    global.write = !o->sub;
+    shared.write = shared.later = o->sub;
+    global.write = global.later = !o->sub;
+    shared.by_proxy = global.by_proxy = true;
     ACTIVE(i)
     {
         uint64_t in_shared = ptx_u64(w, o->r[0])[i], in_global = ptx_u64(w, o->r[1])[i];
@@ -143,7 +147,7 @@ static void bulk_wait(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
         const struct copy *c = &b->copies[k];
         bool mine = c->thread / PTX_LANES == w->index && mask >> c->thread % PTX_LANES & 1;
         if (!c->barrier && mine && (int64_t)c->group + o->imm < (int64_t)b->group[c->thread])
-            copy_now(c);
+            copy_now(w->cta, c);
         else
             b->copies[left++] = *c;
     }

@@ -83,7 +83,7 @@ struct ptx_var *ptx_new_param(struct ptx_decoder *, uint64_t bytes); // one that
 void ptx_take_params(struct ptx_decoder *);
 void ptx_give_results(struct ptx_decoder *);
 bool ptx_take_space(struct ptx_decoder *, enum ptx_space *);
-bool ptx_take_memory_order(struct ptx_decoder *); // .volatile, .relaxed ... and scopes; true: strong
+struct ptx_memory_order ptx_take_memory_order(struct ptx_decoder *); // .volatile, .relaxed ... and scopes
 void ptx_take_cache_hints(struct ptx_decoder *);
 // 16-bit signed sources, extended to the 32 bits that their operation runs on.
 void ptx_int_sources(struct ptx_decoder *, struct ptx_type, uint32_t *src, int n);

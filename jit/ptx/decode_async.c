@@ -72,7 +72,8 @@ static void decode_mbarrier(struct ptx_decoder *d)
     bool base32;
     enum ptx_space space = PTX_SPACE_SHARED;
     ptx_mod_any(d, verbs, KB_COUNT(verbs), &verb);
-    ptx_take_memory_order(d);
+    struct ptx_memory_order order = ptx_take_memory_order(d);
+    bool relaxed = order.scope != PTX_WEAK && !order.acquires && !order.releases;
     ptx_take_space(d, &space);
     bool parity = ptx_mod(d, "parity"), expect = (verb == 2 || verb == 3) && ptx_mod(d, "expect_tx");
     ptx_mod(d, "noComplete");
@@ -102,11 +103,14 @@ static void decode_mbarrier(struct ptx_decoder *d)
         uint32_t value = n > at + 1 ? ptx_source(d, ptx_arg(d, at + 1), 32) : ptx_constant(d, 1, 32);
         regs[2] = expect ? ptx_constant(d, 1, 32) : value;
         regs[3] = expect ? value : ptx_constant(d, 0, 32);
-        mbarrier_op(d, "mbarrier_arrive", regs, 4, 1, space, base32, offset)->sub = verb == 3;
+        struct ptx_op *o = mbarrier_op(d, "mbarrier_arrive", regs, 4, 1, space, base32, offset);
+        o->sub = verb == 3;
+        o->order.releases = !relaxed;
     } else {
         regs[0] = ptx_result(d, ptx_arg(d, 0), 1);
         regs[2] = ptx_source(d, ptx_arg(d, 2), parity ? 32 : 64);
-        mbarrier_op(d, parity ? "mbarrier_parity" : "mbarrier_state", regs, 3, 1, space, base32, offset);
+        mbarrier_op(d, parity ? "mbarrier_parity" : "mbarrier_state", regs, 3, 1, space, base32, offset)
+            ->order.acquires = !relaxed;
     }
 }
 

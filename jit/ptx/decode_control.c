@@ -238,11 +238,22 @@ static void decode_nothing(struct ptx_decoder *d)
     ptx_emit(d, "nop", 0);
 }
 
+// membar.cta, membar.gl, fence.acq_rel.gpu, fence.proxy.async ...
 static void decode_fence(struct ptx_decoder *d)
 {
-    for (int i = 0; i < d->mods; i++) // a cluster is one block here
+    static const char *const words[] = {"cta", "cluster", "gl", "gpu", "sys"};
+    bool proxy = ptx_mod(d, "proxy"), async = ptx_mod(d, "async"), init = ptx_mod(d, "mbarrier_init");
+    int which = 0;
+    bool scoped = ptx_mod_any(d, words, KB_COUNT(words), &which);
+    for (int i = 0; i < d->mods; i++) {
+        async |= !strncmp(d->mod[i], "async", 5);
         d->used[i] = true;
-    ptx_emit(d, "fence", 0)->strong = true;
+    }
+    struct ptx_op *o = ptx_emit(d, "fence", 0);
+    o->strong = true;
+    o->by_proxy = proxy && async;
+    if (!proxy && !init)
+        o->order.scope = scoped && which < 2 ? PTX_SCOPE_BLOCK : PTX_SCOPE_DEVICE;
 }
 
 static void decode_nanosleep(struct ptx_decoder *d)

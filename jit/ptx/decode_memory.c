@@ -21,17 +21,21 @@ bool ptx_take_space(struct ptx_decoder *d, enum ptx_space *space)
     return true;
 }
 
-bool ptx_take_memory_order(struct ptx_decoder *d)
+struct ptx_memory_order ptx_take_memory_order(struct ptx_decoder *d)
 {
     static const char *const orders[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"};
-    static const char *const scopes[] = {"cta", "gpu", "sys", "cluster"};
-    int which;
-    bool strong = false;
+    static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
+    struct ptx_memory_order order = {PTX_WEAK, false, false};
+    int which, scope;
     ptx_mod(d, "weak");
-    while (ptx_mod_any(d, orders, KB_COUNT(orders), &which))
-        strong = true;
-    ptx_mod_any(d, scopes, KB_COUNT(scopes), &which);
-    return strong;
+    while (ptx_mod_any(d, orders, KB_COUNT(orders), &which)) {
+        order.scope = PTX_SCOPE_DEVICE;
+        order.acquires |= which == 2 || which == 4 || which == 5;
+        order.releases |= which == 3 || which == 4 || which == 5;
+    }
+    if (ptx_mod_any(d, scopes, KB_COUNT(scopes), &scope))
+        order.scope = scope < 2 ? PTX_SCOPE_BLOCK : PTX_SCOPE_DEVICE;
+    return order;
 }
 
 void ptx_take_cache_hints(struct ptx_decoder *d)
@@ -215,7 +219,8 @@ void ptx_move_param(struct ptx_decoder *d, struct ptx_var *v, uint32_t reg, bool
 static void decode_ld(struct ptx_decoder *d)
 {
     enum ptx_space space;
-    bool strong = ptx_take_memory_order(d), base32, wide = false;
+    struct ptx_memory_order order = ptx_take_memory_order(d);
+    bool base32, wide = false;
     ptx_take_space(d, &space);
     ptx_take_cache_hints(d);
     ptx_mod(d, "unified");
@@ -231,7 +236,8 @@ static void decode_ld(struct ptx_decoder *d)
     struct ptx_op *o = memory_op(d, "ld", space, base, base32, offset, regs, vec, (2ull << vec) - 2);
     o->elem = (uint8_t)elem;
     o->wide = wide && elem != PTX_B64;
-    o->strong = strong;
+    o->order = order;
+    o->strong = order.scope != PTX_WEAK;
     narrow_results(d, regs, vec, elem);
     if (d->in->operand_count > 3)
         ptx_refuse(d, "it has %d operands", d->in->operand_count);
@@ -240,7 +246,8 @@ static void decode_ld(struct ptx_decoder *d)
 static void decode_st(struct ptx_decoder *d)
 {
     enum ptx_space space;
-    bool strong = ptx_take_memory_order(d), base32, wide = false;
+    struct ptx_memory_order order = ptx_take_memory_order(d);
+    bool base32, wide = false;
     ptx_take_space(d, &space);
     ptx_take_cache_hints(d);
     int vec = take_vector(d);
@@ -254,7 +261,8 @@ static void decode_st(struct ptx_decoder *d)
     struct ptx_op *o = memory_op(d, "st", space, base, base32, offset, regs, vec, 0);
     o->elem = (uint8_t)elem;
     o->wide = wide && elem != PTX_B64;
-    o->strong = strong;
+    o->order = order;
+    o->strong = order.scope != PTX_WEAK;
     o->write = true;
     if (d->in->operand_count > 3)
         ptx_refuse(d, "it has %d operands", d->in->operand_count);

@@ -120,8 +120,8 @@ static int atomic_type(struct ptx_decoder *d, struct ptx_type t)
     return 0;
 }
 
-static void emit_atomic(struct ptx_decoder *d, int op, int type, enum ptx_space space, const uint32_t *regs,
-                        bool base32, int64_t offset)
+static void emit_atomic(struct ptx_decoder *d, int op, int type, struct ptx_memory_order order, enum ptx_space space,
+                        const uint32_t *regs, bool base32, int64_t offset)
 {
     struct ptx_op *o = ptx_emit_list(d, "atom", 4, regs, 1);
     o->sub = (uint16_t)op;
@@ -130,11 +130,12 @@ static void emit_atomic(struct ptx_decoder *d, int op, int type, enum ptx_space 
     o->base32 = base32;
     o->imm = offset;
     o->vec = 1;
+    o->order = order;
     o->strong = o->write = true;
 }
 
 // Exchange and compare-and-swap of 128 bits: result, address and values, each value as two halves.
-static void atomic_128(struct ptx_decoder *d, int op, enum ptx_space space)
+static void atomic_128(struct ptx_decoder *d, int op, struct ptx_memory_order order, enum ptx_space space)
 {
     bool base32;
     uint32_t regs[7];
@@ -153,6 +154,8 @@ static void atomic_128(struct ptx_decoder *d, int op, enum ptx_space space)
     o->imm = offset;
     o->elem = PTX_ATOM_B128;
     o->vec = 1;
+    o->order = order;
+    o->order = order;
     o->strong = o->write = true;
 }
 
@@ -162,7 +165,8 @@ static void decode_atom(struct ptx_decoder *d)
     bool red = !strcmp(d->root, "red"), base32;
     enum ptx_space space;
     int op = 0;
-    ptx_take_memory_order(d);
+    struct ptx_memory_order order = ptx_take_memory_order(d);
+    order.scope = order.scope ? order.scope : PTX_SCOPE_DEVICE;
     ptx_take_space(d, &space);
     ptx_take_cache_hints(d);
     ptx_mod(d, "noftz");
@@ -173,7 +177,7 @@ static void decode_atom(struct ptx_decoder *d)
     vec = ptx_mod_any(d, vectors, 3, &vec) ? 2 << vec : 1;
     struct ptx_type t = ptx_take_type(d);
     if (t.bits == 128 && !red && vec == 1) {
-        atomic_128(d, op, space);
+        atomic_128(d, op, order, space);
         return;
     }
     int type = atomic_type(d, t), bits = ptx_storage(t), at = red ? 0 : 1;
@@ -189,7 +193,7 @@ static void decode_atom(struct ptx_decoder *d)
         uint32_t regs[4] = {result ? ptx_result(d, result, bits) : ptx_temp(d, bits), base,
                             ptx_source_type(d, vec > 1 ? &value->items[i] : value, t)};
         regs[3] = op == PTX_ATOM_CAS ? ptx_source_type(d, ptx_arg(d, at + 2), t) : regs[2];
-        emit_atomic(d, op, type, space, regs, base32, offset + i * (t.x2 ? 4 : t.bits / 8));
+        emit_atomic(d, op, type, order, space, regs, base32, offset + i * (t.x2 ? 4 : t.bits / 8));
     }
 }
 

@@ -453,6 +453,7 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     ptx_clock_done(&c->clock, &l);
     if (l.check == PTX_CHECK_FULL)
         ptx_shadow_end(&c->space);
+    ptx_shadow_forget_flags(&l);
     ptx_output_flush(&output);
     c->facts = ptx_facts(&l, &total);
     c->base.executed += (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(c->facts, "instructions"));

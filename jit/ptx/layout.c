@@ -62,11 +62,6 @@ static const uint8_t *operand_bits(struct ptx_decoder *d, const struct ptx_op *o
     return bits;
 }
 
-static bool is_swap(const struct ptx_op *o)
-{
-    return o->class == PTX_CLASS_ATOMIC && o->sub == PTX_ATOM_CAS && o->operand_count;
-}
-
 // The register that a chain of plain moves (cvta to global is one) began with.
 static uint32_t origin(const struct ptx_decoder *d, const uint32_t *moved, uint32_t reg)
 {
@@ -75,32 +70,88 @@ static uint32_t origin(const struct ptx_decoder *d, const uint32_t *moved, uint3
     return reg;
 }
 
-// The usual loop reads once with a plain load, `old = *p`, and then swaps until nobody came in between.
-static void mark_guesses(struct ptx_decoder *d)
+// What a value becomes: registers that depend on it.
+struct flow {
+    bool *tainted; // by register
+    bool decides;  // a comparison takes it, an address, or something whose use is not known
+    bool leaves;   // it gets into memory or to other lanes
+};
+
+static void follow(const struct ptx_decoder *d, const struct ptx_op *o, struct flow *f)
 {
-    uint32_t *moved = NULL;
-    ptx_handler *move = ptx_find_handler("mov_b64"), *load = ptx_find_handler("ld");
-    for (uint32_t i = 0; i < d->op_count; i++) {
-        const struct ptx_op *swap = &d->ops[i];
-        if (!is_swap(swap))
+    uint64_t reads = 0;
+    bool memory = o->class >= PTX_CLASS_GLOBAL && o->class <= PTX_CLASS_ATOMIC;
+    for (unsigned k = 0; k < o->operand_count; k++)
+        if (!(o->defs >> k & 1) && f->tainted[k < 4 ? o->r[k] : o->more[k - 4]])
+            reads |= 1ull << k;
+    if (!reads)
+        return;
+    bool address = memory && o->class != PTX_CLASS_ATOMIC && reads & 1;
+    f->decides |= address || o->class == PTX_CLASS_COMPARE || o->class == PTX_CLASS_LOCAL;
+    f->leaves |= memory || o->class == PTX_CLASS_SHUFFLE || o->class == PTX_CLASS_TENSOR || !o->defs;
+    for (unsigned k = 0; k < o->operand_count; k++) {
+        uint32_t r = k < 4 ? o->r[k] : o->more[k - 4];
+        if (o->defs >> k & 1 && ptx_reg_bits(d, r) > 1)
+            f->tainted[r] = true;
+    }
+}
+
+static struct flow flow_of(const struct ptx_decoder *d, uint32_t reg)
+{
+    struct flow f = {.tainted = kb_alloc(d->func->reg_count + 1)};
+    f.tainted[reg] = true;
+    for (size_t before = 0, count = 1; count != before;) {
+        before = count;
+        for (uint32_t i = 0; i < d->op_count; i++)
+            follow(d, &d->ops[i], &f);
+        count = 0;
+        for (uint32_t r = 0; r < d->func->reg_count; r++)
+            count += f.tainted[r];
+    }
+    free(f.tainted);
+    f.tainted = NULL;
+    return f;
+}
+
+// Loads of what an atomic operation of the same address changes. The usual loop reads once with a plain load,
+// `old = *p`, and then swaps until nobody came in between; `if (v > *p) atomicMax(p, v)` saves an operation.
+static void mark_looks(struct ptx_decoder *d, const uint32_t *moved, const struct ptx_op *atom)
+{
+    ptx_handler *load = ptx_find_handler("ld");
+    bool swap = atom->sub == PTX_ATOM_CAS, repeats = atom->sub == PTX_ATOM_MIN || atom->sub == PTX_ATOM_MAX ||
+                                                     atom->sub == PTX_ATOM_AND || atom->sub == PTX_ATOM_OR;
+    uint32_t base = origin(d, moved, atom->r[atom->elem == PTX_ATOM_B128 ? 2 : 1]);
+    for (uint32_t k = 0; k < d->op_count && (swap || repeats); k++) {
+        struct ptx_op *o = &d->ops[k];
+        if (o->run != load || o->imm != atom->imm || origin(d, moved, o->r[0]) != base)
             continue;
-        if (!moved) {
-            moved = kb_alloc(d->func->reg_count * sizeof *moved);
-            for (uint32_t k = 0; k < d->op_count; k++)
-                if (d->ops[k].run == move)
-                    moved[d->ops[k].r[0]] = d->ops[k].r[1] + 1;
-        }
-        uint32_t base = origin(d, moved, swap->r[swap->elem == PTX_ATOM_B128 ? 2 : 1]);
-        for (uint32_t k = 0; k < d->op_count; k++)
-            if (d->ops[k].run == load && d->ops[k].imm == swap->imm && origin(d, moved, d->ops[k].r[0]) == base)
-                d->ops[k].guess = true;
+        if (swap)
+            o->guess = true;
+        else if (o->vec == 1)
+            o->look = !flow_of(d, o->r[1]).leaves;
+    }
+}
+
+static void mark_loads(struct ptx_decoder *d)
+{
+    uint32_t *moved = kb_alloc((d->func->reg_count + 1) * sizeof *moved);
+    ptx_handler *move = ptx_find_handler("mov_b64"), *load = ptx_find_handler("ld");
+    for (uint32_t k = 0; k < d->op_count; k++)
+        if (d->ops[k].run == move)
+            moved[d->ops[k].r[0]] = d->ops[k].r[1] + 1;
+    for (uint32_t i = 0; i < d->op_count; i++) {
+        struct ptx_op *o = &d->ops[i];
+        if (o->class == PTX_CLASS_ATOMIC && o->operand_count)
+            mark_looks(d, moved, o);
+        if (o->run == load && o->vec == 1 && o->order.scope != PTX_WEAK && !o->order.acquires)
+            o->data = !flow_of(d, o->r[1]).decides;
     }
     free(moved);
 }
 
 void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
 {
-    mark_guesses(d);
+    mark_loads(d);
     struct ptx_arena *arena = &d->module->arena;
     uint32_t *offset = place_registers(d, p);
     for (uint32_t i = 0; i < d->block_count; i++)

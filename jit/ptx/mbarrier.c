@@ -85,7 +85,6 @@ static void mbarrier_inval(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 
 static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ptx_shadow_strong(w, mask);
     ACTIVE(i)
     {
         uint64_t *word = word_at(w, o, i);
@@ -97,6 +96,8 @@ static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t
                       "%u arrivals at a barrier object that awaits %u (was it initialised?)", count, pending);
             return;
         }
+        if (o->order.releases)
+            ptx_shadow_signal(w, i, word);
         ptx_u64(w, o->r[0])[i] = *word;
         arrive(word, count, o->sub, ptx_u32(w, o->r[3])[i]);
     }
@@ -105,7 +106,6 @@ static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t
 // sub: bytes are announced, else they have come.
 static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ptx_shadow_strong(w, mask);
     ACTIVE(i)
     {
         uint64_t *word = word_at(w, o, i);
@@ -119,13 +119,13 @@ static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 // Arrives when the lane's copies are done: they are done now.
 static void mbarrier_async(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ptx_shadow_strong(w, mask);
     ptx_async_finish(w, mask);
     ACTIVE(i)
     {
         uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
+        ptx_shadow_signal(w, i, word);
         if (o->sub && unpack(*word).pending) // without .noinc the awaited number grows by the arrival itself
             arrive(word, 1, false, 0);
     }
@@ -139,7 +139,6 @@ static void answer(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, ui
 
 static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ptx_shadow_strong(w, mask);
     uint32_t bits = 0;
     ACTIVE(i)
     {
@@ -147,14 +146,16 @@ static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
         if (!word)
             return;
         ptx_bulk_wait(w->cta, word);
-        bits |= (uint32_t)(*word >> 63 != ptx_u64(w, o->r[2])[i] >> 63) << i;
+        bool over = *word >> 63 != ptx_u64(w, o->r[2])[i] >> 63;
+        if (over && o->order.acquires)
+            ptx_shadow_observe(w, i, word);
+        bits |= (uint32_t)over << i;
     }
     answer(w, o, mask, bits);
 }
 
 static void mbarrier_parity(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ptx_shadow_strong(w, mask);
     uint32_t bits = 0;
     ACTIVE(i)
     {
@@ -162,7 +163,10 @@ static void mbarrier_parity(struct ptx_warp *w, const struct ptx_op *o, uint32_t
         if (!word)
             return;
         ptx_bulk_wait(w->cta, word);
-        bits |= (uint32_t)(*word >> 63 != (ptx_u32(w, o->r[2])[i] & 1)) << i;
+        bool over = *word >> 63 != (ptx_u32(w, o->r[2])[i] & 1);
+        if (over && o->order.acquires)
+            ptx_shadow_observe(w, i, word);
+        bits |= (uint32_t)over << i;
     }
     answer(w, o, mask, bits);
 }

@@ -39,6 +39,16 @@ enum ptx_flop { PTX_FLOP_NONE, PTX_FLOP_F32, PTX_FLOP_F64, PTX_FLOP_F16, PTX_FLO
 
 enum ptx_elem { PTX_U8, PTX_S8, PTX_U16, PTX_S16, PTX_B32, PTX_S32, PTX_B64 };
 
+// How far a strong access or a fence reaches. A cluster is one block here, and what reaches the device all of the
+// system.
+enum ptx_scope { PTX_WEAK, PTX_SCOPE_BLOCK, PTX_SCOPE_DEVICE };
+
+// What a memory operation orders.
+struct ptx_memory_order {
+    uint8_t scope; // enum ptx_scope
+    bool acquires, releases;
+};
+
 struct ptx_op {
     ptx_handler *run;
     uint32_t r[4];       // operands; r[0] is the result where there is one
@@ -58,9 +68,14 @@ struct ptx_op {
     uint16_t flops;  // a lane; tensor operations: a 32nd of the warp's, so that full warps add up
     uint16_t sub;    // meaning depends on the handler
     uint16_t operand_count;
-    bool strong;   // volatile, relaxed, acquire ...: a place where a spin loop waits
-    bool write;    // memory operation that writes
+    bool strong; // volatile, relaxed, acquire ...: a place where a spin loop waits
+    bool write;  // memory operation that writes
+    struct ptx_memory_order order;
     bool guess;    // a load whose value is only what a compare-and-swap of the same address begins with
+    bool look;     // a load whose value only decides whether a minimum, maximum ... of the same address is tried
+    bool data;     // a load whose value decides nothing: it ends in stores
+    bool later;    // a copy: what it writes is there once it was waited for
+    bool by_proxy; // done by the asynchronous proxy
     uint64_t defs; // bit i: operand i is written; the others are read
     const char *name;
 };

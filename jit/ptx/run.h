@@ -108,6 +108,7 @@ struct ptx_cta {
     struct ptx_barrier barrier[PTX_BARRIERS];
     struct ptx_warp *warps;
     struct ptx_shadow *shadow;
+    struct ptx_ordering *ordering;
     struct ptx_bulk *bulk;
 };
 
@@ -149,7 +150,8 @@ struct ptx_launch {
     bool cooperative;
     uint32_t resident_a_thread; // blocks that one host thread lets take turns
     uint64_t seed, budget;
-    uint32_t time; // check "full": rises with each access
+    uint32_t time;           // check "full": rises with each access
+    struct ptx_flags *flags; // and what strong accesses leave in memory for others
     _Atomic uint64_t next_cta;
     atomic_bool stop;
     pthread_mutex_t lock; // of what follows

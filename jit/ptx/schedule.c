@@ -2,6 +2,7 @@
 // its quantum is set aside, so that what it waits for can run: further blocks become resident and all take turns.
 #include "base/memory.h"
 #include "jit/ptx/async.h"
+#include "jit/ptx/order.h"
 #include "jit/ptx/warp.h"
 
 #include <stdarg.h>
@@ -128,6 +129,8 @@ static void free_cta(struct ptx_cta *c)
         free(c->warps[i].local);
     }
     ptx_shadow_free(c->shadow);
+    if (c->ordering)
+        ptx_ordering_free(c->ordering);
     ptx_bulk_free(c->bulk);
     free(c->warps);
     free(c->shared);

@@ -1,14 +1,13 @@
 // Check "full": who wrote and read each element last, to find races and reads of what nobody wrote.
 //
 // All warps run on one host thread then, so that every access has a time, and two accesses of different threads to the
-// same element are ordered if the second thread has synchronised since the first one: by a barrier of the block, by a
-// warp operation with a member mask, or by a strong access or fence of its own (what it acquired that way is taken to
-// be all that happened before). That never accuses a correct kernel; it can miss a race that such a point hides.
+// same element are ordered if the later thread knows what the earlier one had done by then (order.h).
 #include "base/memory.h"
 #include "jit/ptx/async.h"
 #include "jit/ptx/atomic.h"
 #include "jit/ptx/builtin.h"
 #include "jit/ptx/memory.h"
+#include "jit/ptx/order.h"
 #include "jit/ptx/undefined.h"
 
 #include <inttypes.h>
@@ -24,9 +23,11 @@ struct past {                   // one access
     uint32_t time, thread, loc; // time 0: none; thread: over the whole grid
 };
 struct ptx_cell {
-    struct past write, read[2]; // read[0] is the latest, read[1] the latest by another thread
-    bool write_strong, read_strong;
-    uint32_t split; // a word of shared memory: where its bytes have cells of their own, +1
+    struct past write, read[2];      // read[0] is the latest, read[1] the latest by another thread
+    uint8_t write_scope, read_scope; // enum ptx_scope
+    bool awaited;                    // a copy was started, and nobody waited for it yet
+    bool by_proxy;                   // the asynchronous proxy wrote it
+    uint32_t split;                  // a word of shared memory: where its bytes have cells of their own, +1
 };
 
 // A store that races with another: whether it changes anything shows when it is done.
@@ -42,8 +43,6 @@ struct ptx_shadow {         // of one block
     struct ptx_cell *cells; // by word of shared memory
     struct ptx_cell (*bytes)[4];
     uint32_t bytes_count, bytes_cap;
-    uint32_t *synced; // by thread: when it synchronised last
-    uint32_t barrier_time, warp_time[PTX_LANES];
     uint8_t *local; // by warp, lane and byte of local memory: written?
     size_t local_bytes;
     struct store stores[PTX_LANES]; // of the instruction under way
@@ -55,17 +54,17 @@ static uint32_t now(const struct ptx_warp *w)
     return ++w->thread->launch->time;
 }
 
-static struct ptx_shadow *block_shadow(struct ptx_cta *c)
+void ptx_shadow_open(struct ptx_cta *c)
 {
     if (c->shadow)
-        return c->shadow;
+        return;
     const struct ptx_launch *l = c->warps[0].thread->launch;
     struct ptx_shadow *s = kb_alloc(sizeof *s);
     s->cells = kb_alloc((l->shared_end / 4 + 1) * sizeof *s->cells);
-    s->synced = kb_alloc(l->warps * PTX_LANES * sizeof *s->synced);
     s->local_bytes = (size_t)l->warps * PTX_LANES * l->local_bytes;
     s->local = kb_alloc(s->local_bytes + 1);
-    return c->shadow = s;
+    c->shadow = s;
+    c->ordering = ptx_ordering_new(l);
 }
 
 void ptx_shadow_reset(struct ptx_cta *c)
@@ -76,10 +75,8 @@ void ptx_shadow_reset(struct ptx_cta *c)
     const struct ptx_launch *l = c->warps[0].thread->launch;
     memset(s->cells, 0, (l->shared_end / 4 + 1) * sizeof *s->cells);
     s->bytes_count = 0;
-    memset(s->synced, 0, l->warps * PTX_LANES * sizeof *s->synced);
-    memset(s->warp_time, 0, sizeof s->warp_time);
-    s->barrier_time = 0;
     memset(s->local, 0, s->local_bytes);
+    ptx_ordering_reset(c->ordering);
 }
 
 void ptx_shadow_free(struct ptx_shadow *s)
@@ -88,51 +85,16 @@ void ptx_shadow_free(struct ptx_shadow *s)
         return;
     free(s->cells);
     free(s->bytes);
-    free(s->synced);
     free(s->local);
     free(s);
-}
-
-void ptx_shadow_barrier(struct ptx_cta *c)
-{
-    if (c->warps[0].thread->launch->check != PTX_CHECK_FULL)
-        return;
-    struct ptx_shadow *s = block_shadow(c);
-    uint32_t latest = 0, threads = c->warp_count * PTX_LANES;
-    s->barrier_time = now(&c->warps[0]);
-    for (uint32_t i = 0; i < threads; i++) // what one thread acquired, all have now
-        latest = s->synced[i] > latest ? s->synced[i] : latest;
-    for (uint32_t i = 0; i < threads; i++)
-        s->synced[i] = latest;
-}
-
-void ptx_shadow_warp_sync(struct ptx_warp *w)
-{
-    if (w->thread->launch->check != PTX_CHECK_FULL)
-        return;
-    struct ptx_shadow *s = block_shadow(w->cta);
-    uint32_t latest = 0, *synced = s->synced + w->index * PTX_LANES;
-    s->warp_time[w->index] = now(w);
-    for (int i = 0; i < PTX_LANES; i++)
-        latest = synced[i] > latest ? synced[i] : latest;
-    for (int i = 0; i < PTX_LANES; i++)
-        synced[i] = latest;
-}
-
-void ptx_shadow_strong(struct ptx_warp *w, uint32_t mask)
-{
-    if (w->thread->launch->check != PTX_CHECK_FULL)
-        return;
-    struct ptx_shadow *s = block_shadow(w->cta);
-    uint32_t time = now(w);
-    ACTIVE(mask, i) s->synced[w->index * PTX_LANES + i] = time;
 }
 
 void ptx_shadow_local(struct ptx_warp *w, uint32_t lane, uint64_t offset, uint64_t bytes)
 {
     if (w->thread->launch->check != PTX_CHECK_FULL || offset + bytes > w->local_bytes)
         return;
-    struct ptx_shadow *s = block_shadow(w->cta);
+    ptx_shadow_open(w->cta);
+    struct ptx_shadow *s = w->cta->shadow;
     memset(s->local + ((size_t)w->index * PTX_LANES + lane) * w->local_bytes + offset, 1, bytes);
 }
 
@@ -142,10 +104,12 @@ struct current { // one lane's access
     uint32_t bytes;
     const struct ptx_op *o;
     uint32_t lane, thread, time, part; // part: bytes of one element of a vector access
-    uint32_t first, since[3];   // first thread of the block; when the lane synchronised with others, with those of
-                                // its block, with those of its warp
-    bool reads, writes, strong; // reads: a value
-    bool reported;              // one report a lane is enough
+    uint32_t first;                    // first thread of the block
+    const uint32_t *row;               // up to when the warp knows the warps of its block
+    bool reads, writes;                // reads: a value
+    uint8_t scope;                     // enum ptx_scope
+    bool reported;                     // one report a lane is enough
+    bool met;                          // lanes of this instruction store to one element
     struct ptx_allocation *global, *last;
     bool local;
 };
@@ -182,59 +146,106 @@ static void name_place(const struct current *c, uint64_t at, uint32_t unit, char
 // True if what happened at p is before what the current lane does now.
 static bool ordered(const struct current *c, const struct past *p)
 {
-    if (!p->time || p->time < c->since[0] || p->thread == c->thread || p->time == c->time)
+    if (!p->time || p->thread == c->thread || p->time == c->time)
         return true;
     uint32_t t = p->thread - c->first;
-    if (p->thread < c->first || t >= c->w->thread->launch->threads)
-        return false;
-    return p->time < c->since[t / PTX_LANES == c->w->index ? 2 : 1];
+    if (t < c->w->thread->launch->threads && p->time <= c->row[t / PTX_LANES])
+        return true;
+    return ptx_order_of(c->w, c->lane, p->thread, p->time) == PTX_ORDERED;
 }
 
 static void set_lane(struct current *c, uint32_t lane)
 {
-    const struct ptx_shadow *s = c->w->cta->shadow;
-    uint32_t number = c->w->index * PTX_LANES + lane, own = s->synced[number], in_warp = s->warp_time[c->w->index];
     c->lane = lane;
-    c->thread = c->first + number;
-    c->since[0] = own;
-    c->since[1] = own > s->barrier_time ? own : s->barrier_time;
-    c->since[2] = c->since[1] > in_warp ? c->since[1] : in_warp;
+    c->thread = c->first + c->w->index * PTX_LANES + lane;
     c->reported = c->local = false;
     c->global = NULL;
 }
 
-static void report_race(struct current *c, const struct past *p, uint64_t at, uint32_t unit, const char *first,
-                        const char *second)
+// Whether somebody read the element, before the write, in a way that may have left it in a cache.
+static bool read_before(const struct ptx_cell *cell)
 {
-    if (c->reported)
+    bool cached = cell->read_scope == PTX_WEAK;
+    return cached && ((cell->read[0].time && cell->read[0].time < cell->write.time) ||
+                      (cell->read[1].time && cell->read[1].time < cell->write.time));
+}
+
+struct verdict {
+    const char *kind; // NULL: nothing to report
+    const char *missing, *more;
+};
+
+// What two accesses are that are not ordered: the current one and p of this cell.
+static struct verdict judge(const struct current *c, const struct ptx_cell *cell, const struct past *p)
+{
+    uint32_t t = p->thread - c->first;
+    bool of_write = p == &cell->write, same_block = t < c->w->thread->launch->threads;
+    if (same_block && t / PTX_LANES == c->w->index)
+        return (struct verdict){"race_in_warp", "no __syncwarp (lanes need not run in lockstep)", ""};
+    enum ptx_ordered how = ptx_order_of(c->w, c->lane, p->thread, p->time);
+    struct verdict v = {"race", same_block ? "no barrier" : "no ordering", ""};
+    if (of_write && c->o->look && cell->write_scope != PTX_WEAK)
+        return (struct verdict){"race_look", v.missing, "; only a look that an atomic operation behind it repeats"};
+    if (how == PTX_UNORDERED && c->scope && (of_write ? cell->write_scope : cell->read_scope))
+        v.more = "; the scope of one of them is its block only";
+    if (how == PTX_UNORDERED)
+        return v;
+    if (c->writes || (how == PTX_SEEN_THROUGH_BARRIER && !read_before(cell)))
+        return (struct verdict){NULL, NULL, NULL};
+    v.missing = "no __threadfence behind the look that tells of it";
+    if (!read_before(cell) || c->scope)
+        v.kind = "race_unacquired";
+    else
+        v.more = ": what was read there before may come from the cache once more";
+    return v;
+}
+
+// Where a lane of the current instruction reads or writes: "thread (1,0,0) of block (0,0,0) reads s[3] of shared
+// memory".
+static void say_access(const struct current *c, uint64_t at, uint32_t unit, char *text, size_t size)
+{
+    const uint32_t *id = c->w->cta->ctaid;
+    char where[160];
+    name_place(c, at, unit, where, sizeof where);
+    snprintf(text, size, "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s", c->w->tid[0][c->lane], c->w->tid[1][c->lane],
+             c->w->tid[2][c->lane], id[0], id[1], id[2], c->writes ? "writes" : "reads", where,
+             c->global || strchr(where, '[') ? "" : " of shared memory");
+}
+
+// The other one: "thread (0,0,0) of this block wrote at a.cu:3".
+static void say_past(const struct current *c, const struct past *p, const char *verb, char *text, size_t size)
+{
+    const struct ptx_launch *l = c->w->thread->launch;
+    const uint32_t *of = l->block;
+    uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
+    char other[80] = "this block";
+    if (block != c->w->cta->number)
+        snprintf(other, sizeof other, "block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", block % l->grid[0],
+                 block / l->grid[0] % l->grid[1], block / l->grid[0] / l->grid[1]);
+    snprintf(text, size, "thread (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") of %s %s at %s", t % of[0], t / of[0] % of[1],
+             t / of[0] / of[1], other, verb, ptx_place_text(ptx_place_of(l->module, p->loc)));
+}
+
+static void report_race(struct current *c, const struct ptx_cell *cell, const struct past *p, uint64_t at,
+                        uint32_t unit)
+{
+    struct verdict v = c->reported ? (struct verdict){0} : judge(c, cell, p);
+    if (!v.kind)
         return;
     c->reported = true;
-    const struct ptx_launch *l = c->w->thread->launch;
-    const uint32_t *id = c->w->cta->ctaid, *of = l->block;
-    uint64_t block = p->thread / l->threads, t = p->thread % l->threads;
-    bool same_block = block == c->w->cta->number, same_warp = same_block && t / PTX_LANES == c->w->index;
-    char place[300], where[160], other[80], text[800];
-    snprintf(other, sizeof other, "block (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", block % l->grid[0],
-             block / l->grid[0] % l->grid[1], block / l->grid[0] / l->grid[1]);
-    snprintf(place, sizeof place, "%s", ptx_place_text(ptx_place_of(l->module, p->loc)));
-    name_place(c, at, unit, where, sizeof where);
-    snprintf(text, sizeof text,
-             "thread (%u,%u,%u) of block (%u,%u,%u) %s %s%s, which thread (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") of %s"
-             " %s at %s, with %s in between",
-             c->w->tid[0][c->lane], c->w->tid[1][c->lane], c->w->tid[2][c->lane], id[0], id[1], id[2], second, where,
-             c->global || strchr(where, '[') ? "" : " of shared memory", t % of[0], t / of[0] % of[1],
-             t / of[0] / of[1], same_block ? "this block" : other, first, place,
-             same_warp    ? "no __syncwarp (lanes need not run in lockstep)"
-             : same_block ? "no barrier"
-                          : "no ordering");
+    bool wrote = p == &cell->write, both_store = wrote && c->writes && !strncmp(c->o->name, "st.", 3);
+    char access[400], past[300], text[800];
+    say_access(c, at, unit, access, sizeof access);
+    say_past(c, p, wrote ? "wrote" : "read", past, sizeof past);
+    snprintf(text, sizeof text, "%s, which %s, with %s in between%s", access, past, v.missing, v.more);
     struct ptx_shadow *s = c->w->cta->shadow;
-    bool both_store = !strcmp(first, "wrote") && c->writes && !strncmp(c->o->name, "st.", 3);
     if (!both_store || c->bytes > MOST_STORED || s->store_count == PTX_LANES) {
-        ptx_note(c->w, c->o->loc, same_warp ? "race_in_warp" : "race", "%s", text);
+        ptx_note(c->w, c->o->loc, v.kind, "%s", text);
         return;
     }
     struct store *store = &s->stores[s->store_count++];
-    *store = (struct store){.host = c->host, .bytes = c->bytes, .loc = c->o->loc, .in_warp = same_warp};
+    *store = (struct store){
+        .host = c->host, .bytes = c->bytes, .loc = c->o->loc, .in_warp = !strcmp(v.kind, "race_in_warp")};
     memcpy(store->old, (const void *)c->host, c->bytes);
     memcpy(store->text, text, sizeof text);
 }
@@ -253,26 +264,99 @@ void ptx_shadow_stored(struct ptx_warp *w)
         s->store_count = 0;
 }
 
+static void report_awaited(struct current *c, const struct ptx_cell *cell, uint64_t at, uint32_t unit)
+{
+    char access[400];
+    const struct ptx_launch *l = c->w->thread->launch;
+    say_access(c, at, unit, access, sizeof access);
+    ptx_note(c->w, c->o->loc, "copy_not_awaited", "%s, whose copy by %s at %s nobody waited for", access,
+             cell->by_proxy ? "cp.async.bulk" : "cp.async", ptx_place_text(ptx_place_of(l->module, cell->write.loc)));
+    c->reported = true;
+}
+
+static void check_proxy(struct current *c, const struct ptx_cell *cell, uint64_t at, uint32_t unit)
+{
+    const struct past *p = &cell->write;
+    if (c->reported || !p->time || cell->by_proxy || ptx_order_proxied(c->w, c->lane, p->thread, p->time))
+        return;
+    char access[400], past[300];
+    say_access(c, at, unit, access, sizeof access);
+    say_past(c, p, "wrote", past, sizeof past);
+    ptx_note(c->w, c->o->loc, "proxy_fence", "%s by %s, which %s, with no fence.proxy.async in between", access,
+             c->o->name, past);
+    c->reported = true;
+}
+
+// The values of strong stores arrive in any order unless fences keep one. A load that decides nothing cannot be one
+// that waits for its value: what it reads was told by a later store of that thread.
+static void check_told(struct current *c, const struct ptx_cell *cell, uint64_t at, uint32_t unit)
+{
+    const struct past *p = &cell->write;
+    uint32_t told = !c->reported && c->o->data ? ptx_order_saw_since(c->w, c->lane, p->thread, p->time) : 0;
+    if (!told)
+        return;
+    char access[400], past[300];
+    const struct ptx_launch *l = c->w->thread->launch;
+    say_access(c, at, unit, access, sizeof access);
+    say_past(c, p, "wrote", past, sizeof past);
+    ptx_note(c->w, c->o->loc, "race", "%s, which %s, with no fence before the later store that tells of it, at %s",
+             access, past, ptx_place_text(ptx_place_of(l->module, told)));
+    c->reported = true;
+}
+
+// Both strong, and each reaches the other's thread: no race, whatever comes first.
+static bool together(const struct current *c, const struct past *p, uint8_t scope)
+{
+    uint32_t t = p->thread - c->first;
+    bool same_block = t < c->w->thread->launch->threads;
+    return c->scope && scope && (same_block || (c->scope == PTX_SCOPE_DEVICE && scope == PTX_SCOPE_DEVICE));
+}
+
+static void after_write(struct ptx_cell *cell, struct current *c, uint64_t at, uint32_t unit)
+{
+    const struct past *p = &cell->write;
+    uint32_t t = p->thread - c->first;
+    if (cell->awaited && c->reads) {
+        report_awaited(c, cell, at, unit);
+        return;
+    }
+    bool both = together(c, p, cell->write_scope), other_block = t >= c->w->thread->launch->threads;
+    if (!ordered(c, p)) {
+        if (!both)
+            report_race(c, cell, p, at, unit);
+        else if (other_block && !c->writes)
+            check_told(c, cell, at, unit);
+    }
+    if (both && other_block && c->reads && p->time != c->time)
+        ptx_order_saw(c->w, c->lane, p->thread, p->time, p->loc);
+}
+
 // at, unit: the element in texts.
 static void touch(struct ptx_cell *cell, struct current *c, uint64_t at, uint32_t unit)
 {
     const struct past me = {c->time, c->thread, c->o->loc};
-    bool strong = c->strong;
-    if (!(strong && cell->write_strong) && !ordered(c, &cell->write))
-        report_race(c, &cell->write, at, unit, "wrote", c->writes ? "writes" : "reads");
+    if (cell->write.time && cell->write.thread != c->thread)
+        after_write(cell, c, at, unit);
+    else if (cell->awaited && c->reads)
+        report_awaited(c, cell, at, unit);
+    if (c->o->by_proxy && !c->writes && !c->global)
+        check_proxy(c, cell, at, unit);
     for (int k = 0; c->writes && k < 2; k++)
-        if (!(strong && cell->read_strong) && !ordered(c, &cell->read[k])) {
-            report_race(c, &cell->read[k], at, unit, "read", "writes");
+        if (!ordered(c, &cell->read[k]) && !together(c, &cell->read[k], cell->read_scope)) {
+            report_race(c, cell, &cell->read[k], at, unit);
             break;
         }
     if (c->writes) {
+        c->met |= cell->write.time == c->time && cell->write.thread != c->thread;
         cell->write = me;
-        cell->write_strong = strong;
-    } else {
+        cell->write_scope = c->scope;
+        cell->awaited = c->o->later;
+        cell->by_proxy = c->o->by_proxy;
+    } else if (!c->o->look) {
         if (cell->read[0].thread != me.thread)
             cell->read[1] = cell->read[0];
         cell->read[0] = me;
-        cell->read_strong = strong;
+        cell->read_scope = c->scope;
     }
 }
 
@@ -379,11 +463,73 @@ static void touch_local(struct current *c, uint64_t offset, uint32_t bytes)
         memset(written, 1, bytes);
 }
 
+// The data register's value of a lane, as far as it is stored.
+static uint64_t stored_value(const struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, unsigned k,
+                             uint32_t bytes)
+{
+    bool wide = o->wide || o->elem == PTX_B64;
+    uint64_t value = wide ? ptx_u64(w, ptx_operand(o, k + 1))[lane] : ptx_u32(w, ptx_operand(o, k + 1))[lane];
+    return bytes < 8 ? value & ((1ull << bytes * 8) - 1) : value;
+}
+
+static bool same_values(const struct ptx_warp *w, const struct ptx_op *o, uint32_t a, uint32_t b, uint32_t part)
+{
+    for (unsigned k = 0; k < o->vec; k++)
+        if (stored_value(w, o, a, k, part) != stored_value(w, o, b, k, part))
+            return false;
+    return true;
+}
+
+// "0-7, 16"
+static void list_lanes(uint32_t lanes, char *text, size_t size)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < PTX_LANES && n < size; i++) {
+        uint32_t first = i;
+        if (!(lanes >> i & 1))
+            continue;
+        while (i + 1 < PTX_LANES && lanes >> (i + 1) & 1)
+            i++;
+        n += (size_t)snprintf(text + n, size - n, "%s%u", n ? ", " : "", first);
+        if (i > first && n < size)
+            n += (size_t)snprintf(text + n, size - n, "-%u", i);
+    }
+}
+
+// Lanes that store to one address in one instruction: one of the values stays, and PTX does not say which.
+static void compare_lanes(struct current *c, const struct ptx_access *x)
+{
+    for (uint32_t rest = x->mask; rest;) {
+        uint32_t first = (uint32_t)__builtin_ctz(rest), same = 0;
+        bool differ = false;
+        ACTIVE(rest, i)
+        if (x->address[i] == x->address[first]) {
+            same |= 1u << i;
+            differ |= !same_values(c->w, c->o, first, i, c->part);
+        }
+        rest &= ~same;
+        if (!differ)
+            continue;
+        uint64_t at = x->address[first], shared = (uint64_t)c->w->cta->shared;
+        char where[160], lanes[160];
+        set_lane(c, first);
+        if (at >= shared && at < shared + c->w->thread->launch->shared_end)
+            at -= shared;
+        else if (!(c->global = ptx_space_find(c->w->thread->launch->space, at)))
+            continue;
+        name_place(c, at, c->part, where, sizeof where);
+        list_lanes(same, lanes, sizeof lanes);
+        ptx_note(c->w, c->o->loc, "lanes_differ", "lanes %s store different values to %s in one instruction", lanes,
+                 where);
+        return;
+    }
+}
+
 void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
 {
-    block_shadow(w->cta);
-    if (o->strong) // first: it acquires what it meets
-        ptx_shadow_strong(w, x->mask);
+    ptx_shadow_open(w->cta);
+    if (o->order.scope != PTX_WEAK) // first: it acquires what it meets
+        ptx_order_strong(w, o, x);
     uint32_t part = o->vec > 1 && x->bytes % o->vec == 0 ? x->bytes / o->vec : x->bytes, time = now(w);
     uint64_t shared = (uint64_t)w->cta->shared, local = (uint64_t)w->local;
     struct current c = {.w = w,
@@ -392,9 +538,10 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
                         .time = time,
                         .part = part,
                         .first = (uint32_t)(w->cta->number * w->thread->launch->threads),
+                        .row = ptx_order_row(w),
                         .reads = reads_value(o),
                         .writes = o->write,
-                        .strong = o->strong || o->guess};
+                        .scope = o->guess ? PTX_SCOPE_DEVICE : o->order.scope};
     ACTIVE(x->mask, i)
     {
         uint64_t at = x->address[i];
@@ -407,6 +554,8 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
         else
             touch_global(&c, at, x->bytes);
     }
+    if (c.met && !strncmp(o->name, "st.", 3))
+        compare_lanes(&c, x);
 }
 
 void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, uint64_t host, uint32_t bytes,
@@ -419,6 +568,37 @@ void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane,
         x.address[lane] = host + k;
         ptx_shadow(w, o, &x);
     }
+}
+
+static void stamp(struct ptx_cell *cell, uint32_t thread, uint32_t time)
+{
+    if (!cell->awaited || cell->write.thread != thread)
+        return;
+    cell->awaited = false;
+    cell->write.time = time;
+}
+
+void ptx_shadow_copied(struct ptx_cta *c, uint32_t thread, const void *host, uint32_t bytes)
+{
+    struct ptx_launch *l = c->warps[0].thread->launch;
+    uint64_t at = (uint64_t)host, shared = (uint64_t)c->shared;
+    if (l->check != PTX_CHECK_FULL || !c->shadow || !bytes)
+        return;
+    thread += (uint32_t)(c->number * l->threads);
+    l->time++;
+    if (at >= shared && at < shared + l->shared_end) {
+        struct ptx_shadow *s = c->shadow;
+        for (uint64_t k = (at - shared) / 4; k <= (at - shared + bytes - 1) / 4; k++) {
+            struct ptx_cell *word = &s->cells[k], *part = word->split ? s->bytes[word->split - 1] : word;
+            for (int i = 0; i < (word->split ? 4 : 1); i++)
+                stamp(&part[i], thread, l->time);
+        }
+        return;
+    }
+    struct ptx_allocation *a = ptx_space_find(l->space, at);
+    uint32_t unit = !a || a->variable || !a->element_bytes ? 1 : a->element_bytes;
+    for (uint64_t k = 0; a && a->cells && k < bytes; k += unit)
+        stamp(&a->cells[(at - a->low + k) / unit], thread, l->time);
 }
 
 void ptx_shadow_end(const struct ptx_space_table *t)

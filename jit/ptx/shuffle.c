@@ -163,8 +163,7 @@ H(warp_barrier)
 
 H(fence)
 {
-    (void)o;
-    ptx_shadow_strong(w, mask);
+    ptx_shadow_fence(w, o, mask);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -86,28 +86,33 @@ static void test_barriers(void **state)
     struct cpu c;
     cpu_open(&c, NULL);
     unsetenv("KB_PTX_BUDGET");
-    cpu_load_cuda(&c,
-                  KERNEL("two(int *x) {\n  if (threadIdx.x < 32)\n    __syncthreads();\n  else\n    { x[3] = 1; "
-                         "__syncthreads(); }\n  x[threadIdx.x] = 1;\n}\n")
-                      KERNEL("gone(int *x) { if (threadIdx.x >= 40) return; __syncthreads(); x[threadIdx.x] = 1; }\n")
-                          KERNEL("never(int *x) { if (threadIdx.x < 32) asm volatile(\"bar.sync 1;\"); else asm "
-                                 "volatile(\"bar.sync 2;\"); x[0] = 1; }\n")
-                              KERNEL("endless(volatile int *x) { while (x[0] == 0) ; }\n")
-                                  KERNEL("alone(int *x) { if (threadIdx.x < 16) x[0] = __shfl_down_sync(0xffffffff, "
-                                         "x[1], 1); else while (((volatile int *)x)[2] == 0) ; }\n")
-                                      KERNEL("counted(int *x) { int t = threadIdx.x; if (t < 32) { x[t] = t; asm "
-                                             "volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); } else { asm "
-                                             "volatile(\"bar.sync 1, 64;\" ::: \"memory\"); x[t] = x[t - 32] + 1; }\n"
-                                             " x[64 + t] = __syncthreads_count(t % 3 == 0); x[128 + t] = "
-                                             "__syncthreads_and(t < 63) * 2 + __syncthreads_or(t == 5); }\n"));
+    cpu_load_cuda(
+        &c, KERNEL("two(int *x, int warp) {\n  if (threadIdx.x < warp)\n    __syncthreads();\n  else\n    { x[3] = 1; "
+                   "__syncthreads(); }\n  x[threadIdx.x] = 1;\n}\n")
+                KERNEL("gone(int *x) { if (threadIdx.x >= 40) return; __syncthreads(); x[threadIdx.x] = 1; }\n")
+                    KERNEL("never(int *x) { if (threadIdx.x < 32) asm volatile(\"bar.sync 1;\"); else asm "
+                           "volatile(\"bar.sync 2;\"); x[0] = 1; }\n")
+                        KERNEL("endless(volatile int *x) { while (x[0] == 0) ; }\n")
+                            KERNEL("alone(int *x) { if (threadIdx.x < 16) x[0] = __shfl_down_sync(0xffffffff, "
+                                   "x[1], 1); else while (((volatile int *)x)[2] == 0) ; }\n")
+                                KERNEL("counted(int *x) { int t = threadIdx.x; if (t < 32) { x[t] = t; asm "
+                                       "volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); } else { asm "
+                                       "volatile(\"bar.sync 1, 64;\" ::: \"memory\"); x[t] = x[t - 32] + 1; }\n"
+                                       " x[64 + t] = __syncthreads_count(t % 3 == 0); x[128 + t] = "
+                                       "__syncthreads_and(t < 63) * 2 + __syncthreads_or(t == 5); }\n"));
     int *x = cpu_buffer(&c, "x", KB_I32, 192, NULL), line = 0;
     uint64_t p = cpu_address(&c, 0);
-    cpu_run(&c, "two", 1, 64, 0, &p, NULL);
-    char *text = cpu_report(&c, "divergent_barrier", &line);
-    assert_non_null(text);
-    assert_non_null(strstr(text, "test.cu:3"));
-    assert_non_null(strstr(text, "test.cu:5"));
-    free(text);
+    char *text;
+    for (int whole = 0; whole < 2; whole++) { // by lanes of one warp; by warps, which PTX allows
+        int bound = whole ? 32 : 16;
+        cpu_run(&c, "two", 1, 64, 0, &p, &bound, NULL);
+        assert_null(cpu_report(&c, whole ? "divergent_barrier" : "barrier_by_warp", NULL));
+        text = cpu_report(&c, whole ? "barrier_by_warp" : "divergent_barrier", &line);
+        assert_non_null(text);
+        assert_non_null(strstr(text, "test.cu:3"));
+        assert_non_null(strstr(text, "test.cu:5"));
+        free(text);
+    }
     memset(x, 0, 192 * sizeof *x);
     cpu_run(&c, "gone", 1, 64, 0, &p, NULL);
     text = cpu_report(&c, "barrier_left", &line);
