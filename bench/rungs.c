@@ -53,8 +53,8 @@ const struct kb_finding_kind *kb_finding_kind(const char *name)
         {"race", "RACE", true},
         {"uninitialised", "UNINITIALISED", true},
         {"divergent_barrier", "DIVERGENT", true},
-        {"copy_not_awaited", "NOT WAITED FOR", true},
-        {"proxy_fence", "NO PROXY FENCE", true},
+        {"copy_not_awaited", "RACE", true},
+        {"proxy_fence", "RACE", true},
         // Stores of one value by several threads, a look that an atomic operation repeats, a flag seen without a fence
         // behind, lanes that rely on lockstep or store different values, warps that meet in two barriers, threads that
         // end before a barrier, values of lanes that left, and masks that do not match are what many a kernel gets
