@@ -95,19 +95,43 @@ size_t ptx_static_shared(const struct ptx_module *m, const struct ptx_func *f)
     return at;
 }
 
-int ptx_place_variables(struct kb_module *m, struct kb_error *e)
+static bool lives_on(const struct ptx_var *v)
 {
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next) {
-        if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
+    return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST;
+}
+
+static int place_list(struct kb_module *m, struct ptx_var *list, struct kb_error *e)
+{
+    for (struct ptx_var *v = list; v; v = v->next) {
+        if (!lives_on(v))
             continue;
         if (v->is_extern)
             return kb_fail(e, v->name, "define it in the same source", "the variable is declared, but nowhere defined");
         add_variable(m, v);
     }
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
-        if (v->relocs && relocate(m, v, e))
+    return 0;
+}
+
+static int relocate_list(struct kb_module *m, const struct ptx_var *list, struct kb_error *e)
+{
+    for (const struct ptx_var *v = list; v; v = v->next)
+        if (lives_on(v) && v->relocs && relocate(m, v, e))
             return -1;
     return 0;
+}
+
+// Inline assembly declares some inside of functions; they are the module's all the same.
+int ptx_place_variables(struct kb_module *m, struct kb_error *e)
+{
+    if (place_list(m, m->ptx->vars, e))
+        return -1;
+    for (struct ptx_func *f = m->ptx->funcs; f; f = f->next)
+        if (place_list(m, f->locals, e))
+            return -1;
+    for (struct ptx_func *f = m->ptx->funcs; f; f = f->next)
+        if (relocate_list(m, f->locals, e))
+            return -1;
+    return relocate_list(m, m->ptx->vars, e);
 }
 
 const struct kb_module_memory *ptx_module_memory(struct kb_module *m, int *count, bool *whole)
