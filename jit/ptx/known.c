@@ -66,6 +66,12 @@ void ptx_vector_drop(struct ptx_vector *c)
         free(c);
 }
 
+void ptx_vector_forget(struct ptx_vector **c)
+{
+    ptx_vector_drop(*c);
+    *c = NULL;
+}
+
 // The first entry of the block.
 static uint32_t block_start(const struct ptx_vector *c, uint64_t block)
 {

@@ -25,6 +25,7 @@ struct ptx_vector *ptx_vector_new(const struct ptx_known *of, uint32_t count);
 struct ptx_vector *ptx_vector_everything(uint32_t time);
 struct ptx_vector *ptx_vector_use(struct ptx_vector *); // one user more; NULL stays NULL
 void ptx_vector_drop(struct ptx_vector *);
+void ptx_vector_forget(struct ptx_vector **); // drops it and leaves NULL
 // *a becomes what a and b know together; the caller's use of *a goes into it. Adds to *work what it cost, in entries.
 void ptx_vector_join(struct ptx_vector **a, struct ptx_vector *b, uint64_t *work);
 bool ptx_vector_knows(const struct ptx_vector *, uint64_t block, uint32_t warp, uint32_t lane, uint32_t time);

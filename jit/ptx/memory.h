@@ -29,6 +29,9 @@ uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t byt
 void ptx_shadow(struct ptx_warp *, const struct ptx_op *, const struct ptx_access *);
 void ptx_shadow_stored(struct ptx_warp *); // behind a store: two that write the same value are told apart
 
+// Lanes of a store have met at an address: tells it if their values differ. x: host addresses.
+void ptx_compare_lanes(struct ptx_warp *, const struct ptx_op *, const struct ptx_access *);
+
 // One range that a lane touches outside of ptx_access_slow, by host address, in elements of so many bytes; check "full"
 // only.
 void ptx_shadow_range(struct ptx_warp *, const struct ptx_op *, uint32_t lane, uint64_t host, uint32_t bytes,

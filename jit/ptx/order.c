@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "jit/ptx/async.h"
-#include "jit/ptx/known.h"
+#include "jit/ptx/flags.h"
 #include "jit/ptx/warp.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 // Entries of clocks that a launch may join; then whatever is seen counts as ordered. Blocks' clocks that stay at a
 // flag.
-enum { MOST_WORK = 400000000, LOCAL_CLOCKS = 8, SEEN = 4, MOST_WARPS = 32 };
+enum { MOST_WORK = 400000000, SEEN = 4, MOST_WARPS = 32 };
 
 struct seen {
     uint32_t thread, time, loc;
@@ -44,21 +44,6 @@ struct ptx_ordering { // of one block
     struct meeting *meeting[PTX_BARRIERS];
 };
 
-struct flag { // a word of memory
-    uint64_t at;
-    struct ptx_vector *device;
-    struct {
-        uint64_t block;
-        struct ptx_vector *clock;
-    } local[LOCAL_CLOCKS];
-    uint32_t next_local, writer;
-};
-struct ptx_flags { // of a launch: open addressing
-    struct flag *slots;
-    uint32_t count, cap;
-    uint64_t work;
-};
-
 static uint32_t now(const struct ptx_warp *w)
 {
     return ++w->thread->launch->time;
@@ -69,14 +54,9 @@ static uint32_t at_least(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static struct ptx_flags *flags(struct ptx_launch *l)
-{
-    return l->flags ? l->flags : (l->flags = kb_alloc(sizeof *l->flags));
-}
-
 static void join(struct ptx_launch *l, struct ptx_vector **to, struct ptx_vector *from)
 {
-    struct ptx_flags *f = flags(l);
+    struct ptx_flags *f = ptx_flags_of(l);
     if (!from || from == *to)
         return;
     if (f->work < MOST_WORK) {
@@ -85,12 +65,6 @@ static void join(struct ptx_launch *l, struct ptx_vector **to, struct ptx_vector
     }
     ptx_vector_drop(*to);
     *to = ptx_vector_everything(l->time);
-}
-
-static void forget(struct ptx_vector **c)
-{
-    ptx_vector_drop(*c);
-    *c = NULL;
 }
 
 struct ptx_ordering *ptx_ordering_new(const struct ptx_launch *l)
@@ -106,7 +80,7 @@ static void forget_threads(struct ptx_ordering *o)
         struct thread_order *t = &o->threads[i];
         struct ptx_vector **clocks[] = {&t->known, &t->pending, &t->through, &t->last, &t->proxied};
         for (size_t k = 0; k < KB_COUNT(clocks); k++)
-            forget(clocks[k]);
+            ptx_vector_forget(clocks[k]);
     }
     free(o->threads);
 }
@@ -115,12 +89,12 @@ void ptx_ordering_reset(struct ptx_ordering *o)
 {
     uint32_t warps = o->warps;
     forget_threads(o);
-    forget(&o->known);
-    forget(&o->through);
+    ptx_vector_forget(&o->known);
+    ptx_vector_forget(&o->through);
     for (int i = 0; i < PTX_BARRIERS; i++)
         if (o->meeting[i]) {
-            forget(&o->meeting[i]->known);
-            forget(&o->meeting[i]->pending);
+            ptx_vector_forget(&o->meeting[i]->known);
+            ptx_vector_forget(&o->meeting[i]->pending);
             free(o->meeting[i]);
         }
     *o = (struct ptx_ordering){.warps = warps};
@@ -219,8 +193,8 @@ static void fence(struct ptx_warp *w, uint32_t mask, enum ptx_scope scope)
         join(l, &t->known, t->pending);
         join(l, &t->known, t->through);
         join(l, &t->known, o->through);
-        forget(&t->pending);
-        forget(&t->through);
+        ptx_vector_forget(&t->pending);
+        ptx_vector_forget(&t->through);
     }
     o->fenced[PTX_SCOPE_BLOCK] = true;
     if (scope != PTX_SCOPE_DEVICE)
@@ -272,65 +246,7 @@ bool ptx_order_proxied(const struct ptx_warp *w, uint32_t lane, uint32_t thread,
            knows(l, o->threads[w->index * PTX_LANES + lane].proxied, thread, time);
 }
 
-// Flags: words of memory that strong accesses hand things on by.
-
-static struct flag *find(const struct ptx_flags *f, uint64_t at)
-{
-    if (!f || !f->count)
-        return NULL;
-    for (uint32_t i = (uint32_t)(at * 0x9e3779b97f4a7c15 >> 32);; i++) {
-        struct flag *s = &f->slots[i & (f->cap - 1)];
-        if (s->at == at || !s->at)
-            return s->at ? s : NULL;
-    }
-}
-
-static struct flag *put(struct ptx_flags *f, const struct flag *what)
-{
-    for (uint32_t i = (uint32_t)(what->at * 0x9e3779b97f4a7c15 >> 32);; i++) {
-        struct flag *s = &f->slots[i & (f->cap - 1)];
-        if (s->at)
-            continue;
-        *s = *what;
-        f->count++;
-        return s;
-    }
-}
-
-static struct flag *find_or_add(struct ptx_flags *f, uint64_t at)
-{
-    struct flag *known = find(f, at);
-    if (known)
-        return known;
-    if ((f->count + 1) * 2 > f->cap) {
-        struct ptx_flags larger = {.cap = f->cap ? f->cap * 2 : 64, .work = f->work};
-        larger.slots = kb_alloc(larger.cap * sizeof *larger.slots);
-        for (uint32_t i = 0; i < f->cap; i++)
-            if (f->slots[i].at)
-                put(&larger, &f->slots[i]);
-        free(f->slots);
-        *f = larger;
-    }
-    return put(f, &(struct flag){.at = at, .writer = UINT32_MAX});
-}
-
-static void empty_flag(struct flag *f)
-{
-    forget(&f->device);
-    for (int i = 0; i < LOCAL_CLOCKS; i++)
-        forget(&f->local[i].clock);
-}
-
-void ptx_shadow_forget_flags(struct ptx_launch *l)
-{
-    struct ptx_flags *f = l->flags;
-    for (uint32_t i = 0; f && i < f->cap; i++)
-        empty_flag(&f->slots[i]);
-    if (f)
-        free(f->slots);
-    free(f);
-    l->flags = NULL;
-}
+// Flags.
 
 // What the lane hands on to others of the device (or of its block): what it knows, as far as it was fenced.
 static struct ptx_vector *handed_on(struct ptx_warp *w, uint32_t lane, enum ptx_scope scope)
@@ -364,19 +280,19 @@ static struct ptx_vector *handed_on(struct ptx_warp *w, uint32_t lane, enum ptx_
 static void put_clock(struct ptx_launch *l, struct ptx_vector **to, struct ptx_vector *c, bool more)
 {
     if (!more)
-        forget(to);
+        ptx_vector_forget(to);
     join(l, to, c);
 }
 
-static void put_local(struct ptx_launch *l, struct flag *f, uint64_t block, struct ptx_vector *c, bool more)
+static void put_local(struct ptx_launch *l, struct ptx_flag *f, uint64_t block, struct ptx_vector *c, bool more)
 {
-    for (int i = 0; i < LOCAL_CLOCKS; i++)
+    for (int i = 0; i < PTX_LOCAL_CLOCKS; i++)
         if (f->local[i].clock && f->local[i].block == block) {
             put_clock(l, &f->local[i].clock, c, more);
             return;
         }
-    uint32_t k = f->next_local++ % LOCAL_CLOCKS;
-    forget(&f->local[k].clock);
+    uint32_t k = f->next_local++ % PTX_LOCAL_CLOCKS;
+    ptx_vector_forget(&f->local[k].clock);
     f->local[k].block = block;
     f->local[k].clock = ptx_vector_use(c);
 }
@@ -397,12 +313,12 @@ static void signal(struct ptx_warp *w, uint32_t lane, uint64_t at, uint32_t byte
     struct ptx_vector *far = device ? handed_on(w, lane, PTX_SCOPE_DEVICE) : NULL;
     struct ptx_vector *near = o->fenced[PTX_SCOPE_BLOCK] ? handed_on(w, lane, PTX_SCOPE_BLOCK) : NULL;
     for (uint64_t k = at & ~3ull; k < at + bytes; k += 4) {
-        struct flag *f = far || near ? find_or_add(flags(l), k) : find(l->flags, k);
+        struct ptx_flag *f = far || near ? ptx_flag_add(ptx_flags_of(l), k) : ptx_flag_find(l->flags, k);
         if (!f)
             continue;
         bool keep = more || bytes < 4 || f->writer == me;
         if (!keep)
-            empty_flag(f);
+            ptx_flag_empty(f);
         join(l, &f->device, far);
         if (near)
             put_local(l, f, w->cta->number, near, keep);
@@ -418,12 +334,12 @@ static void observe(struct ptx_warp *w, uint32_t lane, uint64_t at, uint32_t byt
     struct ptx_launch *l = w->thread->launch;
     struct ptx_ordering *o = w->cta->ordering;
     for (uint64_t k = at & ~3ull; k < at + bytes; k += 4) {
-        const struct flag *f = find(l->flags, k);
+        const struct ptx_flag *f = ptx_flag_find(l->flags, k);
         if (!f)
             continue;
         struct thread_order *t = thread_of(w, lane);
         o->clocks[w->index] = true;
-        for (int i = 0; i < LOCAL_CLOCKS; i++)
+        for (int i = 0; i < PTX_LOCAL_CLOCKS; i++)
             if (f->local[i].clock && f->local[i].block == w->cta->number)
                 join(l, &t->known, f->local[i].clock);
         if (scope != PTX_SCOPE_DEVICE || !f->device || f->device == t->last)
@@ -478,7 +394,7 @@ void ptx_shadow_copy_done(struct ptx_cta *c, uint32_t thread, const void *word)
     uint32_t warp = thread / PTX_LANES;
     struct ptx_known of = {PTX_WHO_LANE(c->number, warp, thread % PTX_LANES), ++l->time};
     struct ptx_vector *clock = ptx_vector_new(&of, 1);
-    put_local(l, find_or_add(flags(l), (uint64_t)word), c->number, clock, true);
+    put_local(l, ptx_flag_add(ptx_flags_of(l), (uint64_t)word), c->number, clock, true);
     ptx_vector_drop(clock);
 }
 
@@ -532,8 +448,8 @@ void ptx_shadow_met(struct ptx_cta *c, uint32_t number)
     if (c->warps[0].thread->launch->check != PTX_CHECK_FULL || !c->ordering->meeting[number])
         return;
     struct meeting *m = c->ordering->meeting[number];
-    forget(&m->known);
-    forget(&m->pending);
+    ptx_vector_forget(&m->known);
+    ptx_vector_forget(&m->pending);
     memset(m->row, 0, sizeof m->row);
 }
 
@@ -547,15 +463,15 @@ static void share_clocks(struct ptx_launch *l, struct ptx_ordering *o)
         join(l, &o->known, t->known);
         join(l, &o->through, t->pending);
         join(l, &o->through, t->through);
-        forget(&t->known);
-        forget(&t->pending);
-        forget(&t->through);
+        ptx_vector_forget(&t->known);
+        ptx_vector_forget(&t->pending);
+        ptx_vector_forget(&t->through);
     }
     memset(o->clocks, 0, sizeof o->clocks);
     struct ptx_vector *known = ptx_vector_use(o->known);
     join(l, &known, o->through);
     if (known == o->known)
-        forget(&o->through);
+        ptx_vector_forget(&o->through);
     ptx_vector_drop(known);
 }
 

@@ -234,7 +234,7 @@ static void report_race(struct current *c, const struct ptx_cell *cell, const st
         return;
     c->reported = true;
     bool wrote = p == &cell->write, both_store = wrote && c->writes && !strncmp(c->o->name, "st.", 3);
-    char access[400], past[300], text[800];
+    char access[360], past[260], text[800];
     say_access(c, at, unit, access, sizeof access);
     say_past(c, p, wrote ? "wrote" : "read", past, sizeof past);
     snprintf(text, sizeof text, "%s, which %s, with %s in between%s", access, past, v.missing, v.more);
@@ -463,68 +463,6 @@ static void touch_local(struct current *c, uint64_t offset, uint32_t bytes)
         memset(written, 1, bytes);
 }
 
-// The data register's value of a lane, as far as it is stored.
-static uint64_t stored_value(const struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, unsigned k,
-                             uint32_t bytes)
-{
-    bool wide = o->wide || o->elem == PTX_B64;
-    uint64_t value = wide ? ptx_u64(w, ptx_operand(o, k + 1))[lane] : ptx_u32(w, ptx_operand(o, k + 1))[lane];
-    return bytes < 8 ? value & ((1ull << bytes * 8) - 1) : value;
-}
-
-static bool same_values(const struct ptx_warp *w, const struct ptx_op *o, uint32_t a, uint32_t b, uint32_t part)
-{
-    for (unsigned k = 0; k < o->vec; k++)
-        if (stored_value(w, o, a, k, part) != stored_value(w, o, b, k, part))
-            return false;
-    return true;
-}
-
-// "0-7, 16"
-static void list_lanes(uint32_t lanes, char *text, size_t size)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < PTX_LANES && n < size; i++) {
-        uint32_t first = i;
-        if (!(lanes >> i & 1))
-            continue;
-        while (i + 1 < PTX_LANES && lanes >> (i + 1) & 1)
-            i++;
-        n += (size_t)snprintf(text + n, size - n, "%s%u", n ? ", " : "", first);
-        if (i > first && n < size)
-            n += (size_t)snprintf(text + n, size - n, "-%u", i);
-    }
-}
-
-// Lanes that store to one address in one instruction: one of the values stays, and PTX does not say which.
-static void compare_lanes(struct current *c, const struct ptx_access *x)
-{
-    for (uint32_t rest = x->mask; rest;) {
-        uint32_t first = (uint32_t)__builtin_ctz(rest), same = 0;
-        bool differ = false;
-        ACTIVE(rest, i)
-        if (x->address[i] == x->address[first]) {
-            same |= 1u << i;
-            differ |= !same_values(c->w, c->o, first, i, c->part);
-        }
-        rest &= ~same;
-        if (!differ)
-            continue;
-        uint64_t at = x->address[first], shared = (uint64_t)c->w->cta->shared;
-        char where[160], lanes[160];
-        set_lane(c, first);
-        if (at >= shared && at < shared + c->w->thread->launch->shared_end)
-            at -= shared;
-        else if (!(c->global = ptx_space_find(c->w->thread->launch->space, at)))
-            continue;
-        name_place(c, at, c->part, where, sizeof where);
-        list_lanes(same, lanes, sizeof lanes);
-        ptx_note(c->w, c->o->loc, "lanes_differ", "lanes %s store different values to %s in one instruction", lanes,
-                 where);
-        return;
-    }
-}
-
 void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
 {
     ptx_shadow_open(w->cta);
@@ -555,7 +493,7 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
             touch_global(&c, at, x->bytes);
     }
     if (c.met && !strncmp(o->name, "st.", 3))
-        compare_lanes(&c, x);
+        ptx_compare_lanes(w, o, x);
 }
 
 void ptx_shadow_range(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, uint64_t host, uint32_t bytes,
