@@ -134,8 +134,11 @@ struct kb_device { // backends embed it as their first member
     struct kb_device_info info;
     struct kb_device_fault fault;
     bool wants_ptx;
-    bool clock_counts; // set by the caller, CPU device: %clock is the count of the warp's instructions, for traces
-    uint64_t clock_seed; // set by the caller, CPU device: of the clocks that kernels see; 0: of the request
+    bool clock_counts;     // set by the caller, CPU device: %clock is the count of the warp's instructions, for traces
+    uint64_t clock_seed;   // set by the caller, CPU device: of the clocks that kernels see; 0: of the request
+    bool (*stops)(void *); // CPU device, set by the caller: asked while a launch runs, true ends it; may be NULL
+    void *stops_context;
+    bool stopped;      // a launch was ended so; the caller resets it
     uint64_t executed; // instructions of warps in all launches so far, where the device counts them; else 0
 };
 

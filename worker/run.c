@@ -27,6 +27,10 @@ void run_end(struct run_worker *w, const struct kb_frame *f, const char *rung, c
     bool lost = run_device_lost(w);
     if (reason && !*reason)
         reason = NULL;
+    if (w->device && w->device->stopped) { // what it was for is not wanted any more
+        status = "cancelled";
+        reason = NULL;
+    }
     kb_worker_end(kb_frame_job(f),
                   &(struct kb_worker_end){
                       .rung = strcmp(status, "cancelled") ? rung : NULL,
@@ -129,6 +133,8 @@ static void serve(struct run_worker *w, const struct kb_frame *f)
     w->frame = f;
     w->idle = !strcmp(type, "idle");
     w->data.reference_failed = false;
+    if (w->device)
+        w->device->stopped = false;
     if (!strcmp(type, "quit"))
         w->quit = true;
     if (!strcmp(type, "quit") || !strcmp(type, "cancel")) // cancelled jobs have ended by now
@@ -154,6 +160,13 @@ static void unknown_roofs(struct kb_roofs *r)
                            .tensor_flops = NAN};
 }
 
+// Asked while a kernel runs on the CPU device.
+static bool launch_stops(void *context)
+{
+    const struct run_worker *w = context;
+    return w->frame && (w->idle ? kb_worker_pending() : run_cancelled(w->frame));
+}
+
 static int open_device(struct run_worker *w, const char *kind, const char *like, const char *check, struct kb_error *e)
 {
     struct kb_device_info like_info;
@@ -166,6 +179,8 @@ static int open_device(struct run_worker *w, const char *kind, const char *like,
     request.like_info = &like_info;
     if (kb_device_open(&request, &w->device, e))
         return -1;
+    w->device->stops = launch_stops;
+    w->device->stops_context = w;
     snprintf(w->like, sizeof w->like, "%s", request.like);
     if (w->device->info.kind == KB_DEVICE_CPU)
         w->peaks = like_peaks;

@@ -177,6 +177,7 @@ static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
         for (unsigned k = 0; k < 4; k++)
             part[k] = ptx_u64(w, ptx_operand(o, k + 3))[i];
         u128 y = (u128)part[1] << 64 | part[0], z = (u128)part[3] << 64 | part[2];
+        w->watch.wrote = true;
         u128 old = exchange128(o->sub == PTX_ATOM_CAS, (u128 *)x.address[i], y, z);
         ptx_u64(w, o->r[0])[i] = (uint64_t)old;
         ptx_u64(w, o->r[1])[i] = (uint64_t)(old >> 64);
@@ -198,6 +199,8 @@ static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
         uint64_t y = bytes == 8 ? ptx_u64(w, o->r[2])[i] : ptx_u32(w, o->r[2])[i];
         uint64_t z = bytes == 8 ? ptx_u64(w, o->r[3])[i] : ptx_u32(w, o->r[3])[i];
         uint64_t old = exchange(o, flushes >> i & 1 ? PTX_ATOM_F32_FTZ : o->elem, at, bytes, y, z);
+        if (!w->watch.wrote)
+            w->watch.wrote = step(o->sub, o->elem, old, y, z) != old;
         if (bytes == 8)
             ptx_u64(w, o->r[0])[i] = old;
         else

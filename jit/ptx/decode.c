@@ -541,6 +541,14 @@ static void decode_instruction(struct ptx_decoder *d)
     emit_refusal(d);
 }
 
+// What an operation means for those who wait. Without a result and no store, it is a copy, a call or the like.
+static void mark_block(struct ptx_block *b, const struct ptx_op *o)
+{
+    bool memory = o->class >= PTX_CLASS_GLOBAL && o->class <= PTX_CLASS_GENERIC;
+    b->strong |= o->strong;
+    b->writes |= (o->write && o->class != PTX_CLASS_ATOMIC) || (memory && !o->defs) || o->class == PTX_CLASS_CONTROL;
+}
+
 static void resolve_targets(struct ptx_decoder *d)
 {
     for (uint32_t i = 0; i < d->block_count; i++) {
@@ -555,7 +563,7 @@ static void resolve_targets(struct ptx_decoder *d)
         d->ops[i].id = d->module->op_ids++;
     for (uint32_t i = 0; i < d->block_count; i++)
         for (uint32_t k = 0; k < d->blocks[i].count; k++)
-            d->blocks[i].strong |= d->ops[d->blocks[i].first + k].strong;
+            mark_block(&d->blocks[i], &d->ops[d->blocks[i].first + k]);
 }
 
 // Offsets of .param and .local variables inside the lane's part of the frame.

@@ -422,6 +422,8 @@ static void set_launch(struct ptx_launch *l, struct kb_kernel *k, const struct k
     l->seed = c->seed ? c->seed + c->launches++ * 0x9e3779b97f4a7c15 : 0; // another order each time
     l->budget = c->budget;
     l->heap = &c->heap;
+    l->stops = c->base.stops;
+    l->stops_context = c->base.stops_context;
     l->sm_count = c->base.info.sm_count;
     l->warps_per_sm = (uint32_t)(c->base.info.max_threads_per_sm / PTX_LANES);
     l->clock_counts = c->base.clock_counts;
@@ -457,7 +459,11 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     ptx_output_flush(&output);
     c->facts = ptx_facts(&l, &total);
     c->base.executed += (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(c->facts, "instructions"));
-    if (status) {
+    c->base.stopped |= l.stopped;
+    if (status && l.stopped) {
+        kb_fail(e, k->func->name, NULL, "the launch was stopped");
+        failed(&c->base, KB_FAULT_REFUSED, 0, "");
+    } else if (status) {
         if (e)
             *e = l.fault;
         failed(&c->base, l.refused ? KB_FAULT_REFUSED : KB_FAULT_POISONED, l.fault_code, l.fault_name);

@@ -108,6 +108,7 @@ struct ptx_block {
     uint32_t member;             // register with the member mask, if sync
     const uint8_t *operand_bits; // 1, 32 or 64 for each operand of that operation
     bool strong;                 // has an access that a spin loop may wait for
+    bool writes;                 // may change memory, apart from its atomics
     uint32_t pred, pred_flip;
     uint32_t target;   // block
     uint32_t *targets; // PTX_TERM_INDEXED

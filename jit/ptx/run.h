@@ -73,6 +73,16 @@ struct ptx_split { // lanes of a warp that stand at the same place
     uint8_t wait;
 };
 
+// Whether a warp still gets on (spin.c): its state, looked at between turns.
+struct ptx_watch {
+    bool wrote, waited;    // since the last look: changed memory; since the state was kept: may wait for others
+    uint32_t quiet;        // turns without a change of memory
+    uint32_t looks, until; // since the state was kept; when another one is kept
+    uint32_t turns;        // of the warp when it was kept
+    uint64_t state, version;
+    uint64_t stuck; // nothing changes any more while memory is as at this version, + 1
+};
+
 struct ptx_warp {
     char *R; // registers of the current frame
     struct ptx_cta *cta;
@@ -85,6 +95,7 @@ struct ptx_warp {
     uint64_t cycles, random; // what they took (clock.h), and the warp's random numbers
     uint32_t spin;           // weight of strong accesses since the last turn
     bool yield, shuffle_noted;
+    struct ptx_watch watch;
     struct ptx_split split[PTX_LANES];
     char *local;
     uint32_t local_bytes;
@@ -122,6 +133,9 @@ struct ptx_thread { // one thread of the host
     struct ptx_frame *free_frames;
     uint64_t since_end;      // instructions since a block ended
     bool stop;               // a fault was recorded, or another thread wants the end
+    bool main;               // the caller's thread: it asks whether the launch shall stop
+    uint64_t since_asked;    // instructions
+    _Atomic uint64_t stuck;  // as of a warp, for all its blocks; UINT64_MAX: it has ended
     const struct ptx_op *op; // the one that runs, for texts
 };
 
@@ -154,6 +168,12 @@ struct ptx_launch {
     struct ptx_flags *flags; // and what strong accesses leave in memory for others
     _Atomic uint64_t next_cta;
     atomic_bool stop;
+    _Atomic uint64_t version; // rises when somebody changes memory
+    struct ptx_thread *all;   // threads of the host
+    uint32_t all_count;
+    bool (*stops)(void *); // asked now and then by the caller's thread; may be NULL
+    void *stops_context;
+    bool stopped;
     pthread_mutex_t lock; // of what follows
     bool failed, refused; // refused: by the device, whatever the kernel is worth
     struct kb_error fault;

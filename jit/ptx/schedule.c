@@ -5,15 +5,18 @@
 #include "jit/ptx/order.h"
 #include "jit/ptx/warp.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_QUANTUM = 1 << 22, QUANTUM = 1 << 15, SLICE = 1 << 15, MAX_THREADS = 256 };
 // Blocks that take turns: as many as a large GPU keeps resident at least, more where they are small.
 enum { LEAST_RESIDENT = 192, MOST_RESIDENT = 4096, RESIDENT_BYTES = 512 << 20 };
+enum { ASK_AFTER = 1 << 17, ASK_MS = 20 }; // instructions; where other threads of the host still work
 
 static void vfault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char *name, const char *text)
 {
@@ -197,6 +200,21 @@ static void end_cta(struct ptx_thread *t, struct ptx_cta *c)
     t->since_end = 0;
 }
 
+// The caller may want the end, since nobody needs what comes out any more.
+static bool asked_to_stop(struct ptx_thread *t, uint64_t spent)
+{
+    struct ptx_launch *l = t->launch;
+    t->since_asked += spent;
+    if (!t->main || !l->stops || t->since_asked < ASK_AFTER)
+        return false;
+    t->since_asked = 0;
+    if (!l->stops(l->stops_context))
+        return false;
+    l->stopped = t->stop = true;
+    atomic_store(&l->stop, true);
+    return true;
+}
+
 // True when the block has ended.
 static bool run_cta(struct ptx_thread *t, struct ptx_cta *c, int64_t quantum)
 {
@@ -209,7 +227,9 @@ static bool run_cta(struct ptx_thread *t, struct ptx_cta *c, int64_t quantum)
             uint64_t before = w->steps;
             int64_t slice = quantum < SLICE ? quantum : SLICE;
             enum ptx_warp_state state = ptx_run_warp(w, slice);
-            if (t->stop)
+            if (state == PTX_WARP_READY)
+                ptx_watch_warp(w);
+            if (t->stop || asked_to_stop(t, w->steps - before))
                 return true;
             uint64_t spent = w->steps - before;
             t->since_end += spent;
@@ -232,17 +252,34 @@ static bool run_cta(struct ptx_thread *t, struct ptx_cta *c, int64_t quantum)
     return false;
 }
 
-static void check_progress(struct ptx_thread *t, struct ptx_cta *c)
+// Nobody gets on, on no thread of the host, and no block can start that might change that.
+static bool all_stuck(struct ptx_thread *t, uint64_t stuck)
 {
-    if (t->since_end / 16 <= t->launch->budget)
-        return;
-    struct ptx_warp *w = &c->warps[0];
-    for (uint32_t i = 0; i < c->warp_count && !w->split_count; i++)
-        w = &c->warps[i];
-    const struct ptx_program *p = w->split[0].frame->program;
-    const struct ptx_block *b = &p->blocks[w->split[0].block];
-    ptx_fault(w, &p->ops[b->first], __builtin_ctz(w->split[0].mask), "CUDA_ERROR_LAUNCH_TIMEOUT",
-              "no block ended within %llu instructions", (unsigned long long)t->since_end);
+    const struct ptx_launch *l = t->launch;
+    atomic_store(&t->stuck, stuck);
+    for (uint32_t i = 0; i < l->all_count; i++) {
+        uint64_t other = atomic_load(&l->all[i].stuck);
+        if (other != stuck && other != UINT64_MAX)
+            return false;
+    }
+    return atomic_load(&l->version) + 1 == stuck;
+}
+
+struct progress {
+    uint64_t stuck;  // at this version of memory, + 1
+    uint32_t blocks; // that are so, one after the other
+};
+
+// After a turn of a block that has not ended.
+static void check_progress(struct ptx_thread *t, struct ptx_cta *c, struct progress *p, uint32_t resident, bool full)
+{
+    uint64_t stuck = ptx_block_stuck(c);
+    p->blocks = stuck && stuck == p->stuck ? p->blocks + 1 : stuck != 0;
+    p->stuck = stuck;
+    if (stuck && full && p->blocks >= resident && all_stuck(t, stuck))
+        ptx_report_stuck(c);
+    else if (t->since_end / 16 > t->launch->budget)
+        ptx_report_stuck(c);
 }
 
 // Blocks that all take turns; a ring in order of their start.
@@ -252,6 +289,7 @@ static void run_thread(struct ptx_thread *t)
     struct ptx_cta *first = NULL, **tail = &first;
     uint32_t resident = 0;
     bool more = true, turns = l->cooperative;
+    struct progress progress = {0};
     while (!t->stop) {
         bool want = !resident || l->cooperative || (turns && resident < l->resident_a_thread);
         uint64_t n = more && want ? atomic_fetch_add(&l->next_cta, 1) : l->ctas;
@@ -259,6 +297,7 @@ static void run_thread(struct ptx_thread *t)
             more = false;
         struct ptx_cta *c;
         if (n < l->ctas) {
+            atomic_store(&t->stuck, 0);
             c = start_cta(t, start_order(l, n));
             resident++;
         } else if (first) {
@@ -277,8 +316,9 @@ static void run_thread(struct ptx_thread *t)
         c->next = NULL;
         *tail = c;
         tail = &c->next;
-        check_progress(t, c);
+        check_progress(t, c, &progress, resident, !more || resident >= l->resident_a_thread);
     }
+    atomic_store(&t->stuck, UINT64_MAX);
     while (first) {
         struct ptx_cta *next = first->next;
         end_cta(t, first);
@@ -347,26 +387,45 @@ static uint32_t resident_limit(const struct ptx_launch *l, uint64_t threads)
     return (uint32_t)((most + threads - 1) / threads);
 }
 
+static void await_thread(struct ptx_thread *caller, pthread_t id)
+{
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += ASK_MS * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_timedjoin_np(id, NULL, &until) != ETIMEDOUT)
+            return;
+        asked_to_stop(caller, ASK_AFTER);
+    }
+}
+
 int ptx_run(struct ptx_launch *l, struct ptx_thread *total)
 {
     uint64_t n = thread_count(l), started = 1;
     l->resident_a_thread = resident_limit(l, n);
     struct ptx_thread *threads = kb_alloc(n * sizeof *threads);
+    l->all = threads;
+    l->all_count = (uint32_t)n;
     for (uint64_t i = 0; i < n; i++) {
         threads[i].launch = l;
+        threads[i].main = i == 0;
         threads[i].ops = kb_alloc((l->module->op_ids + 1) * sizeof *threads[i].ops);
         threads[i].blocks = kb_alloc((l->module->block_ids + 1) * sizeof *threads[i].blocks);
     }
     for (uint64_t i = 1; i < n; i++, started++)
         if (pthread_create(&threads[i].id, NULL, thread_main, &threads[i]))
             break; // the others do its share
+    for (uint64_t i = started; i < n; i++)
+        atomic_store(&threads[i].stuck, UINT64_MAX);
     run_thread(&threads[0]);
     for (uint64_t i = 1; i < started; i++)
-        pthread_join(threads[i].id, NULL);
+        await_thread(&threads[0], threads[i].id);
     for (uint64_t i = 0; i < n; i++) {
         add_counts(total, &threads[i]);
         free_thread(&threads[i]);
     }
     free(threads);
-    return l->failed ? -1 : 0;
+    return l->failed || l->stopped ? -1 : 0;
 }

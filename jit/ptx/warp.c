@@ -67,6 +67,7 @@ void ptx_start_warp(struct ptx_warp *w, const struct ptx_program *p)
     w->turns = 0;
     w->steps = 0;
     w->yield = false;
+    w->watch = (struct ptx_watch){.wrote = true};
     w->split[0] = (struct ptx_split){.frame = f, .mask = w->lanes};
     ptx_clock_start(w);
 }
@@ -305,6 +306,7 @@ static void end_block(struct ptx_warp *w, const struct ptx_block *b)
         break;
     case PTX_TERM_BARRIER:
     case PTX_TERM_ARRIVE:
+        w->watch.wrote = true;
         ptx_barrier_arrive(w, s, b);
         break;
     case PTX_TERM_CALL:
@@ -324,16 +326,6 @@ static void end_block(struct ptx_warp *w, const struct ptx_block *b)
         w->yield = true;
         break;
     }
-}
-
-static bool endless(struct ptx_warp *w, const struct ptx_block *b)
-{
-    struct ptx_launch *l = w->thread->launch;
-    if (w->steps <= l->budget)
-        return false;
-    ptx_fault(w, &w->program->ops[b->first], __builtin_ctz(w->split[w->current].mask), "CUDA_ERROR_LAUNCH_TIMEOUT",
-              "no end after %llu instructions of one warp", (unsigned long long)w->steps);
-    return true;
 }
 
 enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
@@ -376,7 +368,11 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         if (b->strong)
             ptx_clock_meet(w);
         quantum -= b->count + 1 + (b->strong ? STRONG_WEIGHT : 0); // a strong access may be a spin loop's
-        if (t->stop || endless(w, b))
+        w->watch.wrote |= b->writes;
+        w->watch.waited |= b->strong;
+        if (w->steps > t->launch->budget)
+            ptx_report_endless(w, "");
+        if (t->stop)
             return PTX_WARP_DONE;
     }
     return w->split_count ? PTX_WARP_READY : PTX_WARP_DONE;

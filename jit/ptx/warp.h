@@ -21,6 +21,13 @@ void ptx_lanes_look_again(struct ptx_warp *w); // whoever waits for lanes
 uint32_t ptx_next_members(struct ptx_warp *w, const struct ptx_split *s, uint32_t rest, uint32_t *seen);
 void ptx_report_unmet(struct ptx_warp *w, const struct ptx_split *s);
 
+// spin.c. After a turn of the warp: whether it still gets on. Ends the launch where it cannot.
+void ptx_watch_warp(struct ptx_warp *w);
+// Whether nobody in the block gets on while memory stays as it is; 0, or the version of memory + 1.
+uint64_t ptx_block_stuck(const struct ptx_cta *cta);
+void ptx_report_stuck(struct ptx_cta *cta);
+void ptx_report_endless(struct ptx_warp *w, const char *why);
+
 // barrier.c
 void ptx_barrier_arrive(struct ptx_warp *w, struct ptx_split *s, const struct ptx_block *b);
 void ptx_lanes_left(struct ptx_cta *cta, struct ptx_warp *w, uint32_t lanes);
