@@ -29,6 +29,7 @@ struct kbe_fill {
     kbe_u64 other;       // key of the values that a 64th of the elements has instead; 0: none has
     int hard, shift;     // enum kbe_hard; MIXED_ROWS: the kind of row 0
     double large, small; // what hard inputs take for large and for small
+    int infinite;        // MIXED_ROWS: some rows are -inf, all or half
 };
 
 KBE_FN kbe_u64 kbe_subnormal(int dtype, kbe_u64 h)
@@ -131,7 +132,9 @@ KBE_FN double kbe_hard_mixed(const struct kbe_fill *f, kbe_u64 row, kbe_u64 colu
         return kbe_hard_scaled(f, row, z);
     case 6:
         return kbe_hard_spike(f, row, column, z, 2 + (int)(row >> 3 & 1));
-    default: // one half of the row is smaller than the other
+    default: // one half of the row is smaller than the other, or is no number
+        if (f->infinite && (row >> 3 & 1) && (column < f->inner / 2 || (row >> 4 & 1)))
+            return kbe_from_bits(1ull << 63 | KBE_INF_BITS);
         return column < f->inner / 2 ? KBE_MUL(0.25, z) : z;
     }
 }

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-enum { FEW_ROWS = 8, LINE_ROW = 1024 }; // kinds of rows; how an array of one dimension is cut into rows
+// Kinds of rows; with how many rows they hold infinities, too; how an array of one dimension is cut into rows.
+enum { FEW_ROWS = 8, INFINITE_ROWS = 48, LINE_ROW = 1024 };
 
 struct kind {
     const char *name;
@@ -57,19 +58,6 @@ static bool meets_infinity(const struct kb_bench *b, int arg)
     return false;
 }
 
-static bool can_harden(const struct kb_hard *h, enum kb_stress kind, int arg)
-{
-    enum kb_fill_kind fill = kb_hard_own_fill(h->bench, h->case_index, arg)->kind;
-    bool is_float = kb_dtype_is_float(h->bench->args[arg].dtype);
-    if (!is_input(h->bench, arg))
-        return false;
-    if (kind == KB_STRESS_INFINITE)
-        return is_float && fill == KB_FILL_NORMAL && meets_infinity(h->bench, arg);
-    if (fill == KB_FILL_INTEGERS || (is_float && (fill == KB_FILL_UNIFORM || fill == KB_FILL_LOGNORMAL)))
-        return kinds[kind].anywhere;
-    return is_float && fill == KB_FILL_NORMAL;
-}
-
 static uint64_t row_of(const struct kb_hard *h, int arg)
 {
     int ndim = h->bench->args[arg].ndim;
@@ -79,11 +67,29 @@ static uint64_t row_of(const struct kb_hard *h, int arg)
     return inner < 1 ? 1 : (uint64_t)inner;
 }
 
+static uint64_t rows_of(const struct kb_hard *h, int arg)
+{
+    return (uint64_t)h->elements[arg] / row_of(h, arg);
+}
+
+static bool can_harden(const struct kb_hard *h, enum kb_stress kind, int arg)
+{
+    enum kb_fill_kind fill = kb_hard_own_fill(h->bench, h->case_index, arg)->kind;
+    bool is_float = kb_dtype_is_float(h->bench->args[arg].dtype);
+    if (!is_input(h->bench, arg))
+        return false;
+    if (kind == KB_STRESS_INFINITE)
+        return is_float && fill == KB_FILL_NORMAL && meets_infinity(h->bench, arg) && rows_of(h, arg) < INFINITE_ROWS;
+    if (fill == KB_FILL_INTEGERS || (is_float && (fill == KB_FILL_UNIFORM || fill == KB_FILL_LOGNORMAL)))
+        return kinds[kind].anywhere;
+    return is_float && fill == KB_FILL_NORMAL;
+}
+
 // Where an argument has fewer rows than there are kinds of rows, they take turns.
 static bool has_few_rows(const struct kb_hard *h)
 {
     for (int arg = 0; arg < h->bench->arg_count; arg++)
-        if (can_harden(h, KB_STRESS_MIXED, arg) && (uint64_t)h->elements[arg] / row_of(h, arg) < FEW_ROWS)
+        if (can_harden(h, KB_STRESS_MIXED, arg) && rows_of(h, arg) < FEW_ROWS)
             return true;
     return false;
 }
@@ -163,7 +169,9 @@ bool kb_hard_fill(const struct kb_hard *h, enum kb_stress kind, int arg, struct 
     fill->shift = kinds[kind].shift;
     fill->large = large_for(h);
     fill->small = tiny_for(h);
-    if (kinds[kind].hard == KBE_MIXED_ROWS)
+    if (kinds[kind].hard == KBE_MIXED_ROWS) {
         fill->inner = row_of(h, arg);
+        fill->infinite = fill->kind == KBE_NORMAL && meets_infinity(h->bench, arg) && rows_of(h, arg) >= INFINITE_ROWS;
+    }
     return true;
 }

@@ -20,7 +20,7 @@ enum kb_stress { // by itself, on a small case
     KB_STRESS_MIXED_2,
     KB_STRESS_MIXED_3,
     KB_STRESS_MIXED_4,
-    KB_STRESS_INFINITE, // on timed cases: infinities, where a case of the bench has them
+    KB_STRESS_INFINITE, // likewise: infinities, where a case of the bench has them and rows are too few to hold them
     KB_STRESSES
 };
 const char *kb_stress_name(enum kb_stress); // "large values", ...

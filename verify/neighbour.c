@@ -72,6 +72,11 @@ void kb_neighbours_find(struct kb_data *d)
         }
 }
 
+bool kb_neighbour_has_turn(const struct kb_data *d, int index, uint64_t turn)
+{
+    return d->on_cpu || turn % (uint64_t)d->neighbour_count == (uint64_t)index;
+}
+
 void kb_neighbours_close(struct kb_data *d)
 {
     for (int i = 0; i < d->neighbour_count; i++)

@@ -13,6 +13,9 @@ struct kb_neighbour {
     int64_t value;
     bool opened;
 };
+// Which of them a version meets: on the CPU device all, on a GPU one, by turns, since it comes before the first
+// verdict.
+bool kb_neighbour_has_turn(const struct kb_data *, int index, uint64_t turn);
 // Lists them; nothing is allocated on the device.
 void kb_neighbours_find(struct kb_data *);
 void kb_neighbours_close(struct kb_data *);

@@ -226,7 +226,8 @@ static void add_fill(struct writer *w, int arg)
     add_number(&w->out, f.large);
     kb_text_add(&w->out, ", ");
     add_number(&w->out, f.small);
-    kb_text_addf(&w->out, "};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", arg, arg, arg);
+    kb_text_addf(&w->out, ", %d};\n        kbe_fill_all<<<1024, 128>>>(f%d, a%d.data, a%d.n);\n", f.infinite, arg, arg,
+                 arg);
 }
 
 static void add_poison(struct writer *w, int arg)

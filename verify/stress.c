@@ -39,7 +39,7 @@ static int has_number(struct kb_data *d, const struct kb_case_data *c, const str
     int failed = n && d->device->ops->to_host(d->device, ref, s->ref[arg].address, n * sizeof *ref, e);
     *has = false;
     for (uint64_t i = 0; !failed && i < n && !*has; i++)
-        *has = isfinite(ref[i]) && isfinite(kbe_decode((int)dtype, kbe_encode((int)dtype, ref[i])));
+        *has = fabs(ref[i]) <= kbe_largest((int)dtype); // NaN is not
     free(ref);
     return failed ? -1 : 0;
 }

@@ -39,6 +39,7 @@ struct run_worker {
     struct run_version versions[RUN_VERSIONS];
     int version_count;
     uint64_t uses;
+    uint64_t verified; // versions, so far
     int64_t started_us;           // the request at hand
     const struct kb_frame *frame; // the request at hand
     cJSON *not_tried;             // texts that go with its rung; NULL: everything was tried

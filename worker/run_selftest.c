@@ -74,6 +74,7 @@ static int fills(struct selftest *t, enum kb_dtype dtype, const struct kb_buffer
         f.key = 0x4321 + (kbe_u64)hard;
         f.hard = hard;
         f.kind = domains[hard % 4];
+        f.infinite = 1;
         if (one_fill(t, b, host, &f, "hard inputs", which))
             return -1;
     }

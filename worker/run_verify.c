@@ -308,7 +308,7 @@ static int try_neighbours(struct run_worker *w, const struct kb_frame *f, struct
                           struct kb_error *e)
 {
     for (int i = 0; i < w->data.neighbour_count && !o->failed && !run_cancelled(f); i++)
-        if (try_neighbour(w, f, v, &w->data.neighbours[i], o, e))
+        if (kb_neighbour_has_turn(&w->data, i, w->verified) && try_neighbour(w, f, v, &w->data.neighbours[i], o, e))
             return -1;
     return 0;
 }
@@ -551,6 +551,7 @@ void run_verify(struct run_worker *w, const struct kb_frame *f)
         run_end(w, f, "verify", "na", w->data.no_reference);
         return;
     }
+    w->verified++;
     bool alive = try_failed_before(w, f, v, &o);
     struct outcome before = o;
     o.quiet = o.failed; // a case that passes now would hide that it failed

@@ -70,7 +70,9 @@ void speed_serve(struct speed *s, void (*request)(struct run_worker *, const str
 {
     struct kb_frame f = {.head = head, .blob = blob ? blob->data : NULL, .blob_size = blob ? blob->size : 0};
     s->worker.started_us = kb_now_us();
+    s->worker.frame = &f;
     request(&s->worker, &f);
+    s->worker.frame = NULL;
     cJSON_Delete(head);
 }
 
