@@ -77,7 +77,13 @@ struct kb_build *kb_next_to_run(struct kb_session *s)
 
 bool kb_is_wanted(const struct kb_session *s, const struct kb_slot *slot)
 {
-    return !s->options.trace || !strcmp(slot->name, s->options.trace);
+    const char *only = s->options.trace ? s->options.trace : s->options.once ? s->options.variant : NULL;
+    if (!only || !strcmp(slot->name, only))
+        return true;
+    const struct kb_goal *goal = &s->bench->goal;
+    bool baseline = s->options.baseline && !strcmp(slot->name, s->options.baseline);
+    bool chased = goal->kind == KB_GOAL_VERSUS && !strcmp(slot->name, goal->versus);
+    return !s->options.trace && (baseline || chased); // what it is compared with
 }
 
 bool kb_all_done(const struct kb_session *s)

@@ -442,7 +442,7 @@ extern int kb_lookup_ms; // a history that answers later is not waited for; test
 struct kb_build *kb_next_to_compile(struct kb_session *);
 struct kb_build *kb_next_to_run(struct kb_session *);
 int kb_lookup_wait_ms(const struct kb_session *);
-bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // all, but where one is only to be traced
+bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // not all: one to be traced, --once --variant
 bool kb_all_done(const struct kb_session *);                          // every variant's content has its verdict
 
 // lane.c: what lanes have in common

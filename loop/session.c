@@ -239,6 +239,18 @@ static void offer_bench(struct kb_session *s)
         kb_emit_log(s, "session", NULL, s->guess.skeleton, 0);
 }
 
+static void tell_left_out(struct kb_session *s)
+{
+    struct kb_text names = {0};
+    for (int i = 0; i < s->slot_count; i++)
+        if (!kb_is_wanted(s, &s->slots[i]))
+            kb_text_addf(&names, "%s%s", names.size ? ", " : "", s->slots[i].name);
+    if (names.size && !s->options.trace)
+        kb_status_line(s, "info", NULL, "not built, since --variant asks for %s alone: %s", s->options.variant,
+                       names.data);
+    kb_text_free(&names);
+}
+
 int kb_session_new(const struct kb_session_options *options, struct kb_session **out, struct kb_error *e)
 {
     struct kb_session *s = kb_alloc(sizeof *s);
@@ -253,6 +265,7 @@ int kb_session_new(const struct kb_session_options *options, struct kb_session *
     kb_sources_announce(s);
     if (s->inferred)
         offer_bench(s);
+    tell_left_out(s);
     if (options->baseline)
         s->pin_variant = kb_bench_find_variant(s->bench, options->baseline);
     *out = s;
@@ -402,6 +415,8 @@ int kb_session_exit_code(const struct kb_session *s)
     bool doubted = false;
     for (int i = 0; i < s->slot_count && code != 3; i++) {
         const struct kb_slot *slot = &s->slots[i];
+        if (!kb_is_wanted(s, slot))
+            continue;
         const struct kb_build *b = slot->source ? slot->current : NULL;
         const char *fault = b && kb_build_failed(b) && b->fault_of ? b->fault_of : "";
         if (!strcmp(fault, "worker"))

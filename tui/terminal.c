@@ -100,13 +100,36 @@ static void collect(struct kb_terminal *t)
         return; // memory of our own: cannot fail
 }
 
+// Curses asks its type alone for a size: ours comes with each frame. Some types (linux, cygwin, hurd) name none, and
+// then curses begins only with one that it assumes; the variables, which may say anything, are kept from it.
+static SCREEN *new_screen(struct kb_terminal *t, const char *type)
+{
+    static const char *const names[] = {"LINES", "COLUMNS"};
+    char *kept[KB_COUNT(names)];
+    use_env(FALSE);
+    SCREEN *screen = newterm(type, t->out, t->in);
+    if (screen)
+        return screen;
+    for (size_t i = 0; i < KB_COUNT(names); i++) {
+        kept[i] = kb_strdup(getenv(names[i]));
+        unsetenv(names[i]);
+    }
+    use_env(TRUE);
+    screen = newterm(type, t->out, t->in);
+    for (size_t i = 0; i < KB_COUNT(names); i++) {
+        if (kept[i])
+            setenv(names[i], kept[i], 1);
+        free(kept[i]);
+    }
+    return screen;
+}
+
 static int open_screen(struct kb_terminal *t, const char *type, struct kb_error *e)
 {
     t->memory = memfd_create("screen", MFD_CLOEXEC);
     t->out = t->memory < 0 ? NULL : fdopen(t->memory, "r+");
     t->in = fdopen(dup(STDIN_FILENO), "r");
-    use_env(FALSE);
-    t->screen = t->out && t->in ? newterm(type, t->out, t->in) : NULL;
+    t->screen = t->out && t->in ? new_screen(t, type) : NULL;
     if (!t->screen)
         return kb_fail(e, type, "set TERM to what your terminal is, for instance TERM=xterm-256color",
                        "curses cannot use this terminal");

@@ -519,6 +519,27 @@ static void on_the_cpu_time_does_not_apply(void **state)
     bed_free(b);
 }
 
+// b alone is asked for: a is not compiled, whatever it would be, unless b is compared with it.
+static void once_with_a_variant_builds_that_alone(void **state)
+{
+    (void)state;
+    for (int compared = 0; compared < 2; compared++) {
+        struct bed *b = bed_new();
+        b->options.once = true;
+        b->options.variant = "b";
+        b->options.baseline = compared ? "a" : NULL;
+        if (!compared)
+            bed_kernel(b, "a.cu", "a", "//fake: compile=fail", 0);
+        bed_start(b);
+        bed_until_ended(b);
+        assert_int_equal(kb_session_exit_code(b->session), 0);
+        assert_string_equal(bed_status(b, "b", "time"), "pass");
+        assert_int_equal(bed_count(b, "build variant=a state=started"), compared);
+        assert_int_equal(bed_log_count(b, "compile compile a"), compared);
+        bed_free(b);
+    }
+}
+
 static void a_failing_rung_is_exit_1(void **state)
 {
     (void)state;
@@ -565,6 +586,7 @@ int main(void)
         cmocka_unit_test(deaths_while_idle_are_counted),
         cmocka_unit_test(a_broken_reference_fails_verify),
         cmocka_unit_test(on_the_cpu_time_does_not_apply),
+        cmocka_unit_test(once_with_a_variant_builds_that_alone),
         cmocka_unit_test(a_failing_rung_is_exit_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
