@@ -101,6 +101,7 @@ void kb_app_focus_variant(struct kb_app *, int variant);
 const char *kb_app_case_label(const struct kb_app *, int index);
 void kb_app_case_marks(const struct kb_app *, int index, bool here, struct kb_line *); // the cursor; right or wrong
 void kb_app_overlay(struct kb_app *, const struct kb_canvas *);                        // tui/overlay.c
+void kb_app_overlay_tiny(struct kb_app *, const struct kb_canvas *);
 unsigned kb_app_overlay_key(struct kb_app *, int key);
 
 #endif

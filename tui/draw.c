@@ -379,6 +379,8 @@ void kb_app_draw(struct kb_app *a, struct kb_grid *g)
     kb_layout_make(g->columns, g->rows, a->focus, &a->places, a->zoom, &l);
     if (l.kind == KB_LAYOUT_TINY) {
         draw_tiny(a, &whole);
+        if (a->overlay)
+            kb_app_overlay_tiny(a, &whole);
         return;
     }
     draw_bar(a, &(struct kb_canvas){g, l.bar});

@@ -159,6 +159,31 @@ void kb_app_overlay(struct kb_app *a, const struct kb_canvas *c)
     kb_lines_free(&lines);
 }
 
+// Where no box has room: a question in as few words as it takes, on the first rows, before everything else.
+void kb_app_overlay_tiny(struct kb_app *a, const struct kb_canvas *c)
+{
+    static const char *const questions[][3] = {
+        [KB_OVERLAY_QUIT] = {"quit? something is running", "y: quit, any other key: stay", "quit? y: yes"},
+        [KB_OVERLAY_RESTART] = {"restart all workers?", "y: restart, any other key: no", "restart? y: yes"},
+        [KB_OVERLAY_ALLOW] = {"allow this command of the bench?", "y: allow, any other key: not now", "allow? y: yes"},
+    };
+    size_t which = (size_t)a->overlay;
+    const char *const *words = questions[which < sizeof questions / sizeof *questions ? which : 0];
+    if (!words[0]) {
+        kb_app_overlay(a, c);
+        return;
+    }
+    bool short_words = c->area.h < 2 || c->area.w < (int)strlen(words[0]);
+    for (int i = 0; i < (short_words ? 1 : 2); i++) {
+        kb_fill_row(c, i, KB_STYLE_TEXT);
+        kb_putf(c, 0, i, KB_STYLE_STRONG, "%s", short_words ? words[2] : words[i]);
+    }
+    if (a->overlay == KB_OVERLAY_ALLOW && !short_words && c->area.h > 2) {
+        kb_fill_row(c, 2, KB_STYLE_TEXT);
+        kb_putf(c, 0, 2, KB_STYLE_TEXT, "%s", kb_json_text(a->model->permission, "line", "?"));
+    }
+}
+
 static void move(struct kb_app *a, int by)
 {
     int *place = a->overlay == KB_OVERLAY_CASES ? &a->overlay_cursor : &a->overlay_top;

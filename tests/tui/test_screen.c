@@ -225,6 +225,19 @@ static void test_unknown_terminal(void **state)
     pty_end(p);
 }
 
+// Types that name no lines and columns are drawn on as others are; the variables that might name some decide nothing.
+static void test_terminal_without_a_size(void **state)
+{
+    (void)state;
+    const char *const types[] = {"TERM=linux", "TERM=hurd"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *const env[] = {types[i], "LINES=3", "COLUMNS=7", NULL};
+        struct pty *p = start(RECORD, 100, 30, env);
+        assert_true(pty_wait(p, "sections")); // of the ladder: more than 3 rows of 7 columns hold
+        quit(p);
+    }
+}
+
 static void test_ascii_locale(void **state)
 {
     (void)state;
@@ -382,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_death),
         cmocka_unit_test(test_unknown_terminal),
+        cmocka_unit_test(test_terminal_without_a_size),
         cmocka_unit_test(test_ascii_locale),
         cmocka_unit_test(test_locale_not_installed),
         cmocka_unit_test(test_hostile_text),
