@@ -68,6 +68,8 @@ const struct kb_finding_kind *kb_finding_kind(const char *name)
         {"barrier_left", "BARRIER LEFT", false},
         {"shuffle_inactive", "INACTIVE LANE", false},
         {"member_mask", "MEMBER MASK", false},
+        // A variable that the kernel's own program sets from the host: here it is zero. Zero may be what is meant.
+        {"unset_variable", "UNSET", false},
     };
     for (size_t i = 0; i < KB_COUNT(kinds); i++)
         if (!strcmp(kinds[i].name, name))

@@ -172,7 +172,8 @@ void kb_build_rung(struct kb_session *s, struct kb_build *b, enum kb_rung rung, 
 static void skip_rest(struct kb_session *s, struct kb_build *b, enum kb_rung from, const char *reason)
 {
     for (int i = from; i < KB_RUNGS; i++)
-        kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, reason);
+        if (i != KB_RUNG_RACES || !kb_races_look(s, b))
+            kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, reason);
 }
 
 static int failed_rung(const struct kb_build *b)

@@ -122,6 +122,13 @@ static cJSON *silent_failure(enum kb_rung rung)
     return failure;
 }
 
+int kb_failing_case(const struct kb_session *s, const struct kb_build *b, enum kb_rung rung, const cJSON **failure)
+{
+    const cJSON *event = failed_case(b, -1);
+    *failure = kb_json_get(event, "failure");
+    return event ? (int)kb_json_int(event, "case", 0) : silent_case(s, b, rung);
+}
+
 static enum kb_rung failed_rung(const struct kb_build *b)
 {
     for (int i = 0; i < KB_RUNG_LATE; i++)

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void kb_findings_drop(struct kb_model_version *v, int from, int to)
@@ -47,6 +48,41 @@ void kb_findings_add(struct kb_model_version *v, const cJSON *event)
         else
             cJSON_Delete(item);
     }
+}
+
+char *kb_finding_place(const cJSON *finding)
+{
+    const cJSON *caller = kb_json_get(finding, "called_at");
+    char *kind = kb_strdup(kb_json_text(finding, "kind", "?"));
+    for (char *c = kind; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    char *text =
+        kb_format("%s at %s:%d", kind, kb_json_text(finding, "file", "?"), (int)kb_json_int(finding, "line", 0));
+    if (caller) {
+        char *longer = kb_format("%s, called at %s:%d", text, kb_json_text(caller, "file", "?"),
+                                 (int)kb_json_int(caller, "line", 0));
+        free(text);
+        text = longer;
+    }
+    free(kind);
+    return text;
+}
+
+const cJSON *kb_model_cause(const struct kb_model_version *v)
+{
+    const cJSON *item, *warning = NULL;
+    bool failed = false;
+    for (int i = KB_RUNG_RUN; i < KB_RUNG_LATE; i++)
+        failed = failed || v->rungs[i].status == KB_STATUS_FAIL;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        if (!failed || kb_rung_parse(kb_json_text(item, "rung", "")) != KB_RUNG_RACES)
+            continue;
+        if (kb_json_bool(item, "fails", true))
+            return item;
+        warning = warning ? warning : item;
+    }
+    return warning;
 }
 
 const cJSON *kb_model_finding(const struct kb_model_version *v, enum kb_rung rung)

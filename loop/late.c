@@ -46,15 +46,17 @@ void kb_late_end(struct kb_session *s, struct kb_build *b, enum kb_rung rung, en
         b->rungs[rung] = KB_STATUS_NONE;
         return;
     }
-    bool decides = rung < KB_RUNGS_DECIDING && status == KB_STATUS_FAIL;
+    bool decides = rung < KB_RUNGS_DECIDING && status == KB_STATUS_FAIL, failed_before = kb_build_failed(b);
     kb_build_rung(s, b, rung, status == KB_STATUS_PASS || decides ? status : KB_STATUS_NA,
                   (double)(kb_now_us() - b->late_us[rung]) / 1000.0, reason);
-    if (decides && !b->doubted) {
+    if (decides && !failed_before && !b->doubted)
         kb_build_disproved(s, b);
-    } else if (rung == KB_RUNG_RACES) {
-        kb_records_errors(s); // warnings
+    if (failed_before)
+        kb_races_tell_cause(s, b);
+    if (rung == KB_RUNG_RACES)
+        kb_records_errors(s); // warnings, the cause of a failure
+    if (rung == KB_RUNG_RACES && !failed_before && (!decides || b->doubted))
         proof_event(s, b);
-    }
     kb_records_update(s, b);
 }
 
@@ -88,11 +90,13 @@ void kb_late_retry(struct kb_session *s)
     }
 }
 
-// What is still owed by the newest content of each variant: of one that failed meanwhile only what is under way.
+// What is still owed by the newest content of each variant: of one that failed only why, and what is under way.
 static bool is_owed(const struct kb_build *b, enum kb_rung rung)
 {
     return b && !b->dead && b->finished &&
-           (b->rungs[rung] == KB_STATUS_RUNNING || (b->rungs[rung] == KB_STATUS_NONE && kb_build_passed(b)));
+           (b->rungs[rung] == KB_STATUS_RUNNING ||
+            (b->rungs[rung] == KB_STATUS_NONE &&
+             (kb_build_passed(b) || (rung == KB_RUNG_RACES && kb_build_failed(b)))));
 }
 
 static bool any_owed(const struct kb_session *s, enum kb_rung from, enum kb_rung to)

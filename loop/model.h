@@ -111,6 +111,8 @@ const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_in
 const char *kb_model_weak(const struct kb_model *, int case_index, const char **reason);
 // The first finding that fails the version at this rung; NULL: none.
 const cJSON *kb_model_finding(const struct kb_model_version *, enum kb_rung);
+// Why a version failed where it ran, as far as `races` found out behind it: what fails, else a warning; NULL: unknown.
+const cJSON *kb_model_cause(const struct kb_model_version *);
 // The point of a version under the roofs from hardware counters: {flops, bytes, intensity, attained_flops,
 // attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
 // counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.

@@ -525,7 +525,9 @@ bool kb_take_gpu(struct kb_session *); // the lock between instances
 bool kb_may_profile(const struct kb_session *);
 
 // races.c: the races lane
-void kb_races_begin(struct kb_session *, struct kb_build *); // its verdict is known
+void kb_races_begin(struct kb_session *, struct kb_build *);            // its verdict is known: it passed
+bool kb_races_look(const struct kb_session *, const struct kb_build *); // it failed, and why is to be looked for
+void kb_races_tell_cause(struct kb_session *, struct kb_build *);       // that has ended
 void kb_races_step(struct kb_session *);
 int kb_races_wait_ms(const struct kb_session *);
 void kb_races_restart(struct kb_session *, const char *why);
@@ -590,6 +592,9 @@ void kb_export_end(struct kb_session *, const char *reason);    // of the reques
 void kb_export_refuse(struct kb_session *, const char *reason); // whatever waits will not come
 void kb_export_written(struct kb_session *, const char *path, const struct kb_error *); // path NULL: it was not
 void kb_export_free(struct kb_session *);
+// The case that a version failed on at this rung. failure: on which inputs, as in its `case` event; NULL: it ended
+// before it could tell.
+int kb_failing_case(const struct kb_session *, const struct kb_build *, enum kb_rung, const cJSON **failure);
 
 // trace.c: one version compiled and run so that its sections record
 void kb_tracing_command(struct kb_session *, const char *arg); // of KB_COMMAND_TRACE; NULL: the focus

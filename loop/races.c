@@ -1,6 +1,8 @@
 // The races lane: small cases of a version that passed, on the CPU device with its full check, in a run worker of its
 // own at the lowest priority. It touches no GPU, so it needs no token and may work beside the others; a save goes
-// first all the same, and `--once` has it wait for the timing of all variants.
+// first all the same, and `--once` has it wait for the timing of all variants. Of a version that failed where it ran,
+// the failing case goes first: what is found there is why.
+#include "loop/findings.h"
 #include "loop/parts.h"
 #include "loop/proof.h"
 
@@ -25,7 +27,44 @@ static void set(char **slot, const char *value)
 
 static bool due(const struct kb_build *b)
 {
-    return kb_late_due(b, KB_RUNG_RACES) && kb_build_passed(b) && b->blobs.ptx_size;
+    return kb_late_due(b, KB_RUNG_RACES) && (kb_build_passed(b) || kb_build_failed(b)) && b->blobs.ptx_size;
+}
+
+static enum kb_rung failed_rung(const struct kb_build *b)
+{
+    int rung = KB_RUNG_CHECK;
+    while (rung < KB_RUNG_LATE && b->rungs[rung] != KB_STATUS_FAIL)
+        rung++;
+    return (enum kb_rung)rung;
+}
+
+// What the CPU device found at this rung: what fails a version goes before warnings. NULL: nothing.
+static const cJSON *finding_of(const struct kb_build *b, enum kb_rung rung)
+{
+    const cJSON *event, *item, *warning = NULL;
+    cJSON_ArrayForEach(event, b->results)
+    {
+        if (strcmp(kb_json_text(event, "type", ""), "findings") ||
+            strcmp(kb_json_text(event, "rung", ""), kb_rungs[rung].name))
+            continue;
+        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
+        {
+            if (kb_json_bool(item, "fails", true))
+                return item;
+            warning = warning ? warning : item;
+        }
+    }
+    return warning;
+}
+
+// Not where the rung that failed knew the line by itself, or failed by a fault that is not the version's.
+bool kb_races_look(const struct kb_session *s, const struct kb_build *b)
+{
+    enum kb_rung rung = failed_rung(b);
+    if (rung <= KB_RUNG_CHECK || rung >= KB_RUNG_LATE || b->fault_of || s->options.no_profile || !b->blobs.ptx_size ||
+        (kb_on_cpu(s) && s->check && !strcmp(s->check, "full")))
+        return false;
+    return !kb_json_bool(finding_of(b, rung), "fails", false);
 }
 
 // First verdicts before second thoughts.
@@ -61,6 +100,41 @@ void kb_races_begin(struct kb_session *s, struct kb_build *b)
 }
 
 // Ends
+
+// The failed rung's reason as it was told first; its event is taken out of the results, since another follows.
+static char *reason_told(struct kb_build *b, enum kb_rung rung, double *ms)
+{
+    char *reason = kb_strdup("failed");
+    for (int i = cJSON_GetArraySize(b->results) - 1; i >= 0; i--) {
+        const cJSON *event = cJSON_GetArrayItem(b->results, i);
+        if (strcmp(kb_json_text(event, "type", ""), "rung") ||
+            strcmp(kb_json_text(event, "rung", ""), kb_rungs[rung].name))
+            continue;
+        free(reason);
+        reason = kb_strdup(kb_json_text(event, "reason", "failed"));
+        *ms = kb_json_number(event, "ms", NAN);
+        cJSON_DeleteItemFromArray(b->results, i);
+        break;
+    }
+    return reason;
+}
+
+void kb_races_tell_cause(struct kb_session *s, struct kb_build *b)
+{
+    const cJSON *found = finding_of(b, KB_RUNG_RACES);
+    enum kb_rung rung = failed_rung(b);
+    double ms = NAN;
+    if (!found || rung >= KB_RUNG_LATE)
+        return;
+    bool fails = kb_json_bool(found, "fails", true);
+    char *place = kb_finding_place(found);
+    char *told = reason_told(b, rung, &ms);
+    char *reason = kb_format("%s%s: %s; %s", fails ? "" : "perhaps ", place, kb_json_text(found, "text", ""), told);
+    kb_build_rung(s, b, rung, KB_STATUS_FAIL, ms, reason);
+    free(place);
+    free(told);
+    free(reason);
+}
 
 static void forget_worker(struct kb_session *s)
 {
@@ -207,6 +281,14 @@ static cJSON *request(struct kb_session *s, enum kb_races_request kind, const ch
     return head;
 }
 
+// Without `failure` nothing is known of its inputs: then its place in the order is that of its size.
+static void add_failing_case(const struct kb_session *s, const struct kb_build *b, cJSON *head)
+{
+    const cJSON *failure;
+    kb_json_set_number(head, "case", kb_failing_case(s, b, failed_rung(b), &failure));
+    kb_json_set(head, "failure", failure ? cJSON_Duplicate(failure, true) : cJSON_CreateNull());
+}
+
 static void serve(struct kb_session *s, struct kb_build *b)
 {
     struct kb_races_worker *r = &s->races;
@@ -226,6 +308,8 @@ static void serve(struct kb_session *s, struct kb_build *b)
         kb_build_rung(s, b, KB_RUNG_RACES, KB_STATUS_RUNNING, NAN, NULL);
         head = request(s, KB_RACES_WATCH, "races", b, kb_rungs[KB_RUNG_RACES].deadline_ms);
         kb_json_set_number(head, "instructions", instructions);
+        if (kb_build_failed(b))
+            add_failing_case(s, b, head);
     }
     kb_peer_send(r->peer, head, blob.data, blob.size);
     kb_text_free(&blob);

@@ -226,15 +226,16 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
     }
 }
 
-// Of one rung, those that fail it; of all rungs (KB_RUNGS) those that are warnings.
-static void add_findings(const struct kb_model_version *v, int rung, struct kb_text *out)
+// Of one rung, those that fail it; of all rungs (KB_RUNGS) those that are warnings. said: what stands above already.
+static void add_findings(const struct kb_model_version *v, int rung, const cJSON *said, struct kb_text *out)
 {
     const cJSON *item;
     int shown = 0, more = 0;
     cJSON_ArrayForEach(item, v->findings)
     {
         bool fails = kb_json_bool(item, "fails", true);
-        if (fails != (rung < KB_RUNGS) || (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
+        if (item == said || fails != (rung < KB_RUNGS) ||
+            (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
             continue;
         if (shown == FIRST_ERRORS) {
             more++;
@@ -250,10 +251,10 @@ static void add_findings(const struct kb_model_version *v, int rung, struct kb_t
 
 static bool has_warnings(const struct kb_model_version *v)
 {
-    const cJSON *item;
+    const cJSON *item, *said = kb_model_cause(v);
     cJSON_ArrayForEach(item, v->findings)
     {
-        if (!kb_json_bool(item, "fails", true))
+        if (item != said && !kb_json_bool(item, "fails", true))
             return true;
     }
     return false;
@@ -300,6 +301,10 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
             if (v->rungs[r].status != KB_STATUS_FAIL)
                 continue;
             const cJSON *finding = kb_model_finding(v, (enum kb_rung)r);
+            if (finding && finding == kb_model_cause(v)) { // it stands in the reason of the rung before
+                add_findings(v, r, finding, out);
+                continue;
+            }
             const char *kind = kb_json_text(finding, "kind", "");
             kb_text_addf(out, "\n%s: %s%s failed: ", m->variants[i].name,
                          v->fault_of && !strcmp(v->fault_of, "reference") ? "REFERENCE FAILED, so " : "",
@@ -313,11 +318,11 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
                 add_errors(v, out);
             else if (r < KB_RUNG_LATE && !finding)
                 add_bad_cases(m, v, v->rungs[r].reason, out);
-            add_findings(v, r, out);
+            add_findings(v, r, NULL, out);
         }
         if (v && has_warnings(v)) {
             kb_text_addf(out, "\n%s: warnings of the CPU device\n", m->variants[i].name);
-            add_findings(v, KB_RUNGS, out);
+            add_findings(v, KB_RUNGS, kb_model_cause(v), out);
         }
         const cJSON *roofline =
             v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;

@@ -40,15 +40,23 @@ static const char *baseline_key(const cJSON *head)
     return kb_json_text(baseline, "version", kb_json_text(head, "against", NULL));
 }
 
+static void name_file(const struct kb_session *s, const struct kb_build *b, cJSON *item)
+{
+    const char *file = kb_json_text(item, "file", "");
+    char *name = kb_name_for_people(s, b, file + (*file == '/'));
+    kb_json_set_text(item, "file", name);
+    free(name);
+}
+
 static void name_findings(const struct kb_session *s, const struct kb_build *b, cJSON *event)
 {
     cJSON *item;
     cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
     {
-        const char *file = kb_json_text(item, "file", "");
-        char *name = kb_name_for_people(s, b, file + (*file == '/'));
-        kb_json_set_text(item, "file", name);
-        free(name);
+        cJSON *caller = cJSON_GetObjectItemCaseSensitive(item, "called_at");
+        name_file(s, b, item);
+        if (caller)
+            name_file(s, b, caller);
     }
 }
 

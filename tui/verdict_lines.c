@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/findings.h"
 #include "loop/proof.h"
 #include "tui/facts.h"
 #include "tui/format.h"
@@ -332,9 +333,24 @@ static void add_finding(struct kb_line *l, const struct kb_subject *s, enum kb_r
         kb_spanf(l, KB_STYLE_DIM, "   case %s", label);
 }
 
+// Of a version that failed where it ran: the line that the full check names.
+static void add_cause(struct kb_line *l, const struct kb_subject *s)
+{
+    const cJSON *cause = kb_model_cause(s->version);
+    if (!cause)
+        return;
+    bool fails = kb_json_bool(cause, "fails", true);
+    char *place = kb_finding_place(cause);
+    kb_spanf(l, KB_STYLE_STRONG, "   %s%s: ", fails ? "" : "perhaps ", place);
+    kb_span(l, KB_STYLE_TEXT, kb_json_text(cause, "text", ""));
+    free(place);
+}
+
 static void add_bad(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
 {
     int rung = o == KB_OUTCOME_GUESSED ? kb_doubted_rung(s->version) : kb_failed_rung(s->version);
+    if (s->version)
+        add_cause(l, s);
     if (o == KB_OUTCOME_COMPILE_ERROR)
         add_compile_error(l, s);
     else if (rung >= 0 && kb_model_finding(s->version, (enum kb_rung)rung))

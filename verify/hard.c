@@ -1,6 +1,7 @@
 #include "verify/hard.h"
 
 #include <math.h>
+#include <string.h>
 
 // Kinds of rows; with how many rows they hold infinities, too; how an array of one dimension is cut into rows.
 enum { FEW_ROWS = 8, INFINITE_ROWS = 48, LINE_ROW = 1024 };
@@ -31,6 +32,14 @@ static const struct kind kinds[KB_STRESSES] = {
 const char *kb_stress_name(enum kb_stress kind)
 {
     return kinds[kind].name;
+}
+
+enum kb_stress kb_stress_parse(const char *name)
+{
+    int kind = 0;
+    while (kind < KB_STRESSES && strcmp(kb_stress_name((enum kb_stress)kind), name))
+        kind++;
+    return (enum kb_stress)kind;
 }
 
 bool kb_hard_has_equal_terms(enum kb_stress kind)

@@ -23,7 +23,8 @@ enum kb_stress { // by itself, on a small case
     KB_STRESS_INFINITE, // likewise: infinities, where a case of the bench has them and rows are too few to hold them
     KB_STRESSES
 };
-const char *kb_stress_name(enum kb_stress); // "large values", ...
+const char *kb_stress_name(enum kb_stress);       // "large values", ...
+enum kb_stress kb_stress_parse(const char *name); // KB_STRESSES: none is called so
 
 struct kb_hard { // what decides besides the kind
     const struct kb_bench *bench;

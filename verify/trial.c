@@ -1,6 +1,7 @@
 #include "verify/trial.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "jit/scan.h"
 #include "verify/mask.h"
 #include "verify/probe.h"
 #include "verify/rule.h"
@@ -132,8 +133,10 @@ static int run_once(struct kb_data *d, struct kb_case_data *c, const struct kb_s
     kb_data_addresses(d, c, s, run, addresses);
     if (!failed && launch(d, p, plan, v, addresses, t, &inner)) {
         t->device_failed = true;
-        fail_trial(t, "%s%s: %s", strchr(inner.on, ':') ? "" : "kernel ", // a line of it, or its name
-                   inner.on[0] ? inner.on : v->launches[0].kernel, inner.what);
+        char *kernel = inner.on[0] ? kb_name_readable(inner.on) : kb_strdup(v->launches[0].kernel);
+        fail_trial(t, "%s%s: %s", strchr(inner.on, ':') ? "" : "kernel ", kernel,
+                   inner.what); // a line of it, or its name
+        free(kernel);
     }
     free(addresses);
     return failed ? -1 : 0;

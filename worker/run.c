@@ -77,6 +77,7 @@ void run_drop(struct run_worker *w, struct run_version *v)
     kb_variant_free(v->variant);
     cJSON_Delete(v->compiled);
     free(v->counted);
+    free(v->doubt);
     free(v->key);
     *v = w->versions[--w->version_count];
     w->versions[w->version_count] = (struct run_version){0};

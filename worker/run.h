@@ -21,6 +21,7 @@ struct run_version { // one built version, loaded
     struct kb_image image;
     struct kb_program program;
     struct run_counted *counted; // by case
+    char *doubt;                 // a type that may not be what the bench means, told where it fails; NULL: none
     uint64_t last_used;
 };
 struct run_worker {
@@ -66,6 +67,10 @@ void run_idle(struct run_worker *, const struct kb_frame *);
 // For verify/command.h: what a command of the bench in this folder is asked and told.
 struct kb_command run_command_hooks(struct run_worker *, const char *dir);
 void run_ask_permission(const struct run_worker *, const char *dir, char *const *command, const struct kb_permission *);
+
+// The kernel's own pointer types against the bench's, where they are known: the error says "y is f32 in the bench, half
+// * in k.cu:2". What may be meant is kept as v->doubt.
+int run_check_types(const struct run_worker *, struct run_version *, struct kb_error *);
 
 // The version of a request, marked as used; NULL if it is not (any more) loaded.
 struct run_version *run_find(struct run_worker *, const char *key);

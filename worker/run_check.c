@@ -201,6 +201,7 @@ void run_check(struct run_worker *w, const struct kb_frame *f)
     struct run_version *v = new_version(w, key);
     int failed = load(w, f, v, &error);
     bool loaded = !failed;
+    failed = failed || run_check_types(w, v, &error);
     for (int i = 0; !failed && i < w->data.bench->case_count; i++)
         failed = check_case(w, v, i, &error);
     if (failed && loaded) // how it is launched, not what it is

@@ -13,30 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Inputs that verify added by itself, by their name; -1: the bench's own.
-static int stress_of(const cJSON *failure)
-{
-    const char *name = kb_json_text(failure, "inputs", "");
-    for (int kind = 0; kind < KB_STRESSES; kind++)
-        if (!strcmp(kb_stress_name((enum kb_stress)kind), name))
-            return kind;
-    return -1;
-}
-
 // The inputs that it failed on, made again: values follow from the number of the set. `own` holds the buffers, if any.
 static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, const cJSON *failure,
                                   struct kb_set *own, struct kb_error *e)
 {
     struct kb_set *s = NULL;
     const char *why;
-    int stress = stress_of(failure);
+    enum kb_stress stress = kb_stress_parse(kb_json_text(failure, "inputs", ""));
     if (!strcmp(kb_json_text(failure, "inputs", ""), KB_NEIGHBOUR_INPUTS)) {
         kb_fail(e, c->label, "give the bench a case of this size, and export that",
                 "it failed at a size that no case has");
         return NULL;
     }
-    if (stress >= 0) {
-        if (!kb_stress_set(&w->data, c, (enum kb_stress)stress, &s, &why, e) && !s)
+    if (stress < KB_STRESSES) {
+        if (!kb_stress_set(&w->data, c, stress, &s, &why, e) && !s)
             kb_fail(e, c->label, NULL, "the inputs of that trial cannot be made again: %s",
                     why ? why : "the case does not meet them");
         return s;

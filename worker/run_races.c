@@ -1,7 +1,10 @@
 // `races`: the small cases once more on the CPU device, with a check that follows who touches what. What comes out is
-// not looked at: the rungs before did that.
+// not looked at: the rungs before did that. Of a version that failed there, the failing case goes first, on the inputs
+// that it failed on: what is found names the line that the wrong values come from.
 #include "base/json.h"
 #include "base/memory.h"
+#include "verify/fill.h"
+#include "verify/hard.h"
 #include "worker/run.h"
 
 #include <math.h>
@@ -13,8 +16,10 @@ enum {
     FINDINGS_SENT = 24,
     TEXT_MOST = 500,
 };
-// Until a case has shown more: instructions of lanes for a unit of work (see work_of).
-static const double first_cost = 100;
+// Until a case has shown more: what executing a unit of work (see work_of) takes, in instructions of lanes. An
+// operation costs less than an element or a thread: a product and its sum are one instruction of the 3 to 8 of an inner
+// loop (loads, addresses).
+static const double first_cost = 100, cost_of_flop = 5;
 
 bool run_finding_fails(const struct kb_trial *t)
 {
@@ -60,8 +65,8 @@ struct tally {
     bool refused; // the fault says nothing about the kernel
 };
 
-// What executing a case costs, in units of about one operation of one lane: the most of what the launches start, what
-// the arrays hold, and what the bench says it takes.
+// What executing a case costs, in units of one element or thread: the most of what the launches start, what the arrays
+// hold, and what the bench says it takes.
 static double work_of(const struct run_worker *w, const struct run_version *v, const struct kb_case_data *c)
 {
     struct kb_plan plan = {0};
@@ -76,7 +81,7 @@ static double work_of(const struct run_worker *w, const struct run_version *v, c
         }
         kb_plan_free(&plan);
     }
-    return fmax(fmax(elements, threads), isfinite(flops) ? flops : 0);
+    return fmax(fmax(elements, threads), isfinite(flops) ? flops * cost_of_flop / first_cost : 0);
 }
 
 static int by_work(const void *a, const void *b)
@@ -100,34 +105,62 @@ static double instructions_of(const cJSON *facts)
     return sum;
 }
 
-// Returns the instructions that its lanes executed.
+// The inputs that a version failed on, without the reference's results, in buffers of their own.
+static int failing_inputs(struct run_worker *w, const struct kb_case_data *c, const cJSON *failure, struct kb_set *own,
+                          struct kb_error *e)
+{
+    enum kb_stress stress = kb_stress_parse(kb_json_text(failure, "inputs", ""));
+    if (kb_set_make(&w->data, c, own, e))
+        return -1;
+    own->number = strtoull(kb_json_text(failure, "set", "1"), NULL, 10);
+    own->base = strtoull(kb_json_text(failure, "base", "0"), NULL, 10);
+    own->stressed = stress < KB_STRESSES;
+    own->stress = stress;
+    return kb_set_inputs(&w->data, c, own, e);
+}
+
+static void add_to(struct tally *tally, const struct run_worker *w, const struct kb_case_data *c,
+                   const struct kb_trial *t)
+{
+    bool many = w->data.bench->case_count > 1;
+    const char *label = many ? c->label : "", *colon = many ? ": " : "";
+    if (!t->pass) {
+        tally->refused = t->device_failed && is_refusal(w) && !run_finding_fails(t);
+        snprintf(tally->fault, sizeof tally->fault, "%s%s%.500s", label, colon, t->reason);
+        return;
+    }
+    tally->clean++;
+    if (t->reason[0] && !tally->remark[0])
+        snprintf(tally->remark, sizeof tally->remark, "%s%s%.500s", label, colon, t->reason);
+}
+
+// failure: of the case that the version failed on, or NULL: on the bench's inputs. Returns the instructions that its
+// lanes executed.
 static double watch_case(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
-                         struct tally *tally)
+                         const cJSON *failure, struct tally *tally)
 {
     struct kb_error error = {0};
     struct kb_plan plan = {0};
     struct kb_trial t = {0};
-    bool many = w->data.bench->case_count > 1;
-    int failed = kb_data_prepare(&w->data, c, &error) ||
+    struct kb_set own = {0};
+    int failed = kb_data_prepare(&w->data, c, &error) || (failure && failing_inputs(w, c, failure, &own, &error)) ||
                  kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, &error) ||
-                 kb_trial_run(&w->data, c, &c->sets[0], &v->program, &plan, v->variant, KB_TRIAL_WATCH, &t, &error);
+                 kb_trial_run(&w->data, c, failure ? &own : &c->sets[0], &v->program, &plan, v->variant, KB_TRIAL_WATCH,
+                              &t, &error);
     if (failed) {
         tally->left_out++;
         snprintf(tally->unusable, sizeof tally->unusable, "%.600s", kb_error_line(&error));
-    } else if (!t.pass) {
-        tally->refused = t.device_failed && is_refusal(w) && !run_finding_fails(&t);
-        snprintf(tally->fault, sizeof tally->fault, "%s%s%.500s", many ? c->label : "", many ? ": " : "", t.reason);
     } else {
-        tally->clean++;
-        if (t.reason[0] && !tally->remark[0])
-            snprintf(tally->remark, sizeof tally->remark, "%s%s%.500s", many ? c->label : "", many ? ": " : "",
-                     t.reason);
+        enum kb_stress stress = kb_stress_parse(kb_json_text(failure, "inputs", ""));
+        t.inputs = stress < KB_STRESSES ? kb_stress_name(stress) : NULL;
+        add_to(tally, w, c, &t);
     }
     if (!tally->refused)
         run_send_findings(f, "races", v->key, c, &t);
     double instructions = instructions_of(t.facts);
     kb_trial_free(&t);
     kb_plan_free(&plan);
+    kb_set_free(&w->data, &own);
     return instructions;
 }
 
@@ -148,23 +181,38 @@ static void leave_out(struct tally *tally, const struct kb_case_data *c, double 
     tally->left_out++;
 }
 
+// One of those that are affordable in what is left of the instructions.
+static void watch_next(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
+                       const struct candidate *next, const cJSON *failure, double *left, struct tally *tally)
+{
+    struct kb_case_data *c = &w->data.cases[next->index];
+    double expected = next->work * tally->cost;
+    if (expected > *left) {
+        leave_out(tally, c, expected);
+        return;
+    }
+    double executed = watch_case(w, f, v, c, failure, tally);
+    *left -= executed;
+    if (executed > 0 && next->work > 0)
+        tally->cost = executed / next->work;
+    tell_progress(f, v, tally);
+}
+
 static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
                       const struct candidate *list, struct tally *tally)
 {
     double left = kb_json_number(f->head, "instructions", 0);
-    for (int i = 0; i < w->data.bench->case_count && !tally->fault[0] && !run_cancelled(f); i++) {
-        struct kb_case_data *c = &w->data.cases[list[i].index];
-        double expected = list[i].work * tally->cost;
-        if (expected > left) {
-            leave_out(tally, c, expected);
-            continue;
-        }
-        double executed = watch_case(w, f, v, c, tally);
-        left -= executed;
-        if (executed > 0 && list[i].work > 0)
-            tally->cost = executed / list[i].work;
-        tell_progress(f, v, tally);
-    }
+    const cJSON *failure = kb_json_get(f->head, "failure");
+    int64_t failing = cJSON_IsObject(failure) ? kb_json_int(f->head, "case", -1) : -1;
+    bool own_inputs = kb_stress_parse(kb_json_text(failure, "inputs", "")) == KB_STRESSES;
+    for (int i = 0; i < w->data.bench->case_count && !run_cancelled(f); i++)
+        if (list[i].index == failing)
+            watch_next(w, f, v, &list[i], failure, &left, tally);
+    if (!own_inputs) // the case itself is still to come
+        tally->clean = tally->left_out = 0;
+    for (int i = 0; i < w->data.bench->case_count && !tally->fault[0] && !run_cancelled(f); i++)
+        if (list[i].index != failing || !own_inputs)
+            watch_next(w, f, v, &list[i], NULL, &left, tally);
 }
 
 static void conclude(struct run_worker *w, const struct kb_frame *f, const struct tally *t)

@@ -362,7 +362,8 @@ static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct ru
     kb_plan_free(&plan);
 }
 
-static void conclude(struct run_worker *w, const struct kb_frame *f, const char *rung, const struct outcome *o)
+static void conclude(struct run_worker *w, const struct kb_frame *f, const struct run_version *v, const char *rung,
+                     const struct outcome *o)
 {
     char *reason = NULL;
     const char *status = o->failed ? "fail" : o->passed ? "pass" : "na";
@@ -377,6 +378,11 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const char 
     else if (o->remark[0])
         reason = kb_strdup(o->remark);
     w->data.reference_failed = o->failed && !o->own;
+    if (o->failed && v->doubt) {
+        char *longer = kb_format("%s (%s)", reason, v->doubt);
+        free(reason);
+        reason = longer;
+    }
     run_end(w, f, rung, status, reason);
     free(reason);
 }
@@ -403,7 +409,7 @@ void run_run(struct run_worker *w, const struct kb_frame *f)
     }
     if (alive && headline != smallest)
         try_case(w, f, v, headline, KB_TRIAL_RUN, &o);
-    conclude(w, f, "run", &o);
+    conclude(w, f, v, "run", &o);
 }
 
 // ---- further seeds
@@ -568,5 +574,5 @@ void run_verify(struct run_worker *w, const struct kb_frame *f)
     count_own_seed(w, f, v, &before, &o);
     if (alive)
         try_further_seeds(w, f, v, &o);
-    conclude(w, f, "verify", &o);
+    conclude(w, f, v, "verify", &o);
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "jit/ptx/async.h"
 #include "jit/ptx/device_parts.h"
+#include "jit/ptx/elements.h"
 #include "jit/ptx/undefined.h"
 
 #include <stdio.h>
@@ -109,6 +110,8 @@ static void define(struct kb_device *d, uint64_t address, size_t bytes)
 {
     struct ptx_allocation *a = ptx_space_find(&self(d)->space, address);
     uint64_t end = address + bytes;
+    if (bytes && a)
+        a->set = true;
     if (!bytes || !a || !a->undefined)
         return;
     address = address < a->low ? a->low : address;
@@ -196,6 +199,7 @@ static int cpu_load(struct kb_device *d, const void *image, size_t bytes, struct
         free(m);
         return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
     }
+    ptx_find_elements(m->ptx);
     if (ptx_place_variables(m, e)) {
         free_module(m);
         return failed(d, KB_FAULT_REFUSED, 218, "CUDA_ERROR_INVALID_PTX");
@@ -456,6 +460,7 @@ static int cpu_launch(struct kb_kernel *k, const struct kb_launch_args *a, struc
     if (l.check == PTX_CHECK_FULL)
         ptx_shadow_end(&c->space);
     ptx_shadow_forget_flags(&l);
+    ptx_note_unset(&l, k->module);
     ptx_output_flush(&output);
     c->facts = ptx_facts(&l, &total);
     c->base.executed += (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(c->facts, "instructions"));

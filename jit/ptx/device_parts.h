@@ -38,6 +38,8 @@ struct kb_module {
 int ptx_place_variables(struct kb_module *m, struct kb_error *e);
 // The same memory, a piece a variable (jit/device.h).
 const struct kb_module_memory *ptx_module_memory(struct kb_module *m, int *count, bool *whole);
+// Behind a launch under check "full": reports those that it read and that nobody ever wrote to.
+void ptx_note_unset(struct ptx_launch *l, const struct kb_module *m);
 // Addresses of all shared variables.
 void ptx_place_shared(struct kb_module *m);
 // Bytes of f's static shared variables as the hardware packs them.

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,34 +155,49 @@ static cJSON *lines_json(struct sums *s)
     return list;
 }
 
-static void add_report(cJSON *list, const char *kind, const char *text, int line, const char *file, uint64_t count)
+static void add_place(cJSON *to, int line, const char *file)
+{
+    cJSON_AddNumberToObject(to, "line", line);
+    cJSON_AddStringToObject(to, "file", file);
+}
+
+static void add_report(cJSON *list, const struct ptx_report *r)
 {
     cJSON *item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "kind", kind);
-    cJSON_AddStringToObject(item, "text", text);
-    cJSON_AddNumberToObject(item, "line", line);
-    cJSON_AddStringToObject(item, "file", file);
-    number(item, "count", count);
+    cJSON_AddStringToObject(item, "kind", r->kind);
+    cJSON_AddStringToObject(item, "text", r->text);
+    add_place(item, r->line, r->file);
+    if (r->caller_line)
+        add_place(cJSON_AddObjectToObject(item, "called_at"), r->caller_line, r->caller_file);
+    number(item, "count", r->count);
     cJSON_AddItemToArray(list, item);
+}
+
+// The fault that ended the launch.
+static void add_fault(cJSON *list, const struct ptx_launch *l)
+{
+    const struct ptx_place *place = &l->fault_place;
+    struct ptx_report r = {.kind = "launch_failed", .count = 1, .line = place->line, .caller_line = place->caller_line};
+    const char *prefix = "CUDA_ERROR_";
+    if (l->fault_name && !strncmp(l->fault_name, prefix, strlen(prefix))) {
+        size_t n = 0;
+        for (const char *c = l->fault_name + strlen(prefix); *c && n + 1 < sizeof r.kind; c++)
+            r.kind[n++] = (char)tolower((unsigned char)*c);
+        r.kind[n] = 0;
+    }
+    snprintf(r.text, sizeof r.text, "%s", l->fault.what);
+    snprintf(r.file, sizeof r.file, "%s", place->file ? place->file : "");
+    snprintf(r.caller_file, sizeof r.caller_file, "%s", place->caller_line ? place->caller_file : "");
+    add_report(list, &r);
 }
 
 static cJSON *reports_json(const struct ptx_launch *l)
 {
     cJSON *list = cJSON_CreateArray();
-    if (l->failed && !l->refused) { // that says nothing about the kernel
-        char kind[64] = "launch_failed";
-        const char *prefix = "CUDA_ERROR_";
-        if (l->fault_name && !strncmp(l->fault_name, prefix, strlen(prefix))) {
-            size_t n = 0;
-            for (const char *c = l->fault_name + strlen(prefix); *c && n + 1 < sizeof kind; c++)
-                kind[n++] = (char)tolower((unsigned char)*c);
-            kind[n] = 0;
-        }
-        add_report(list, kind, l->fault.what, l->fault_place.line, l->fault_place.file ? l->fault_place.file : "", 1);
-    }
+    if (l->failed && !l->refused) // that says nothing about the kernel
+        add_fault(list, l);
     for (int i = 0; i < l->report_count; i++)
-        add_report(list, l->reports[i].kind, l->reports[i].text, l->reports[i].line, l->reports[i].file,
-                   l->reports[i].count);
+        add_report(list, &l->reports[i]);
     return list;
 }
 

@@ -12,11 +12,13 @@
 //   "barriers": completed barriers, "atomics": lanes that did one, "blocks": n, "threads": n,
 //   "lines": [ { "line": n, "file": path, "instructions": n, "bytes": global bytes, "sectors": n, "conflicts": n,
 //                "divergent": n, "flops": n } ],            // by instructions, most first; line 0: unknown
-//   "reports": [ { "kind": k, "text": t, "line": n, "file": path, "count": n } ], "reports_cut": n }
+//   "reports": [ { "kind": k, "text": t, "line": n, "file": path, "count": n, "called_at": { "line": n, "file": path }
+//   } ], "reports_cut": n }
 //
+// called_at: only where the line lies in a function that was inlined: the kernel's own line that called it.
 // kind: illegal_address, misaligned_address, assert, launch_timeout, launch_failed, illegal_instruction (the fault that
 // ended the launch); divergent_barrier, barrier_left, shuffle_inactive, member_mask; with check "full" also race,
-// race_in_warp, race_same_value, uninitialised.
+// race_in_warp, race_same_value, uninitialised, unset_variable (of the module: read, but nobody wrote to it).
 #ifndef KB_JIT_PTX_FACTS_H
 #define KB_JIT_PTX_FACTS_H
 #include "jit/ptx/run.h"

@@ -67,58 +67,45 @@ static void add_shape(const struct ptx_allocation *a, char *text, size_t size)
 {
     size_t n = 0;
     text[0] = 0;
-    for (int i = 0; i < a->ndim && n < size; i++)
+    for (int i = 0; a->ndim > 1 && i < a->ndim && n < size; i++)
         n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, i ? "x" : " of shape ", a->shape[i]);
 }
 
-// The last name of a mangled one: "_ZZ5smallE1s" is s inside of small; a second s of the module is "_ZZ5largeE1s_$_0".
-const char *ptx_plain_name(const char *name)
+// Of a variable of the module nothing but its code tells what an element is; where that does not either, the access
+// does.
+static int64_t unit_of(const struct ptx_allocation *a, uint32_t value)
 {
-    static _Thread_local char text[128];
-    const char *last = NULL;
-    unsigned long length = 0;
-    for (const char *p = name; !strncmp(name, "_ZZ", 3) && *p; p++) {
-        char *end;
-        if (*p != 'E' || p[1] < '1' || p[1] > '9')
-            continue;
-        unsigned long n = strtoul(p + 1, &end, 10);
-        if (n <= strlen(end)) {
-            last = end;
-            length = n;
-        }
-    }
-    if (!last)
-        return name;
-    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text - 1), last);
-    return text;
+    bool bytes = a->variable && a->element_bytes == 1 && (a->high - a->low) % value == 0;
+    return bytes ? value : a->element_bytes ? a->element_bytes : 1;
 }
 
-// "y[16777216], 1 past its end". Variables of the module are bytes in PTX: the access tells the element.
-static void describe(const struct ptx_allocation *known, uint64_t address, uint32_t bytes, char *text, size_t size)
+// What lies where an access begins: "y[16777216], 1 past its end", "x[1000], 8 of them past its end". bytes: all that
+// it touches; value: one of a vector.
+static void describe(const struct ptx_allocation *a, uint64_t address, uint32_t bytes, uint32_t value, char *text,
+                     size_t size)
 {
-    struct ptx_allocation copy = *known, *a = &copy;
-    snprintf(a->name, sizeof a->name, "%s", ptx_plain_name(known->name));
-    if (a->variable && a->element_bytes == 1 && (a->high - a->low) % bytes == 0)
-        a->element_bytes = bytes;
-    char shape[128];
+    char shape[128], what[200];
+    int64_t unit = unit_of(a, value), offset = (int64_t)(address - a->low);
+    int64_t index = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit);
+    int64_t count = (int64_t)(a->high - a->low) / unit;
     add_shape(a, shape, sizeof shape);
-    int64_t element = a->element_bytes ? a->element_bytes : 1;
-    int64_t offset = (int64_t)(address - a->low);
-    int64_t index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
-    int64_t count = (int64_t)(a->high - a->low) / element;
+    snprintf(what, sizeof what, "(%" PRId64 " elements%s)", count, shape);
+    int n = snprintf(text, size, "%s[%" PRId64 "]", ptx_plain_name(a->name), index);
+    if (n < 0 || (size_t)n >= size)
+        return;
+    text += n;
+    size -= (size_t)n;
     if (address >= a->high)
-        snprintf(text, size, "%s[%" PRId64 "], %" PRId64 " past its end (%" PRId64 " elements%s)", a->name, index,
-                 index - count + 1, count, shape);
+        snprintf(text, size, ", %" PRId64 " past its end %s", index - count + 1, what);
+    else if (address < a->low && address + bytes <= a->low)
+        snprintf(text, size, ", %" PRId64 " before its start %s", -index, what);
     else if (address < a->low)
-        snprintf(text, size, "%s[%" PRId64 "], %" PRId64 " before its start (%" PRId64 " elements%s)", a->name, index,
-                 -index, count, shape);
-    else if (address + bytes <= a->high)
-        snprintf(text, size, "%s[%" PRId64 "]", a->name, index);
-    else
-        snprintf(text, size, "%s[%" PRId64 "], across its end (%" PRId64 " elements%s)", a->name, index, count, shape);
+        snprintf(text, size, ", %" PRIu64 " of them before its start %s", a->low - address, what);
+    else if (address + bytes > a->high)
+        snprintf(text, size, ", %" PRIu64 " of them past its end %s", address + bytes - a->high, what);
 }
 
-static uint32_t element_bytes(const struct ptx_op *o, uint32_t bytes)
+static uint32_t value_bytes(const struct ptx_op *o, uint32_t bytes)
 {
     return o->class != PTX_CLASS_ATOMIC && o->vec > 1 && bytes % o->vec == 0 ? bytes / o->vec : bytes;
 }
@@ -137,24 +124,38 @@ static void fault_global(struct ptx_warp *w, const struct ptx_op *o, int lane, u
     else if (!a)
         snprintf(where, sizeof where, "address 0x%" PRIx64 ", which lies in no allocation", address);
     else
-        describe(a, address, element_bytes(o, bytes), where, sizeof where);
+        describe(a, address, bytes, value_bytes(o, bytes), where, sizeof where);
     ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s of %u bytes at %s", verb(o), bytes, where);
+}
+
+// What else than a plain load reaches a variable may set it.
+static void note_use(struct ptx_allocation *a, const struct ptx_op *o)
+{
+    bool loads = !o->write && !strncmp(o->name, "ld", 2);
+    if (!a->variable || a->set)
+        return;
+    if (!loads)
+        a->set = true;
+    else if (!a->read_loc)
+        a->read_loc = o->loc;
 }
 
 static bool in_global(struct ptx_warp *w, const struct ptx_op *o, int lane, uint64_t address, uint32_t bytes)
 {
-    const struct ptx_allocation *a = ptx_space_find(w->thread->launch->space, address);
+    struct ptx_allocation *a = ptx_space_find(w->thread->launch->space, address);
     if (!a || address < a->low || address + bytes > a->high) {
         fault_global(w, o, lane, address, bytes);
         return false;
     }
     if (a->read_only && o->write) {
         char where[400];
-        describe(a, address, element_bytes(o, bytes), where, sizeof where);
+        describe(a, address, bytes, value_bytes(o, bytes), where, sizeof where);
         ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s at %s, which %s", verb(o), where,
                   a->variable ? "is constant" : "is an input: kernels must not change it");
         return false;
     }
+    if (w->thread->launch->check == PTX_CHECK_FULL)
+        note_use(a, o);
     return true;
 }
 
@@ -162,14 +163,13 @@ bool ptx_find_global(struct ptx_warp *w, const struct ptx_op *o, const struct pt
                      uint64_t high)
 {
     const struct ptx_launch *l = w->thread->launch;
-    const struct ptx_allocation *a = ptx_space_find(l->space, low);
+    struct ptx_allocation *a = ptx_space_find(l->space, low);
     // high < low: some address lies at the end of all addresses.
     if (a && low >= a->low && high <= a->high && high > low && !(a->read_only && o->write)) {
         struct ptx_op_count *c = &w->thread->ops[o->id];
-        if (l->check != PTX_CHECK_FULL && o->space != PTX_SPACE_GENERIC) {
-            c->low = a->low;
-            c->high = a->high;
-        } else if (l->check != PTX_CHECK_FULL && a->high < PTX_TAG_SHARED) {
+        if (l->check == PTX_CHECK_FULL) {
+            note_use(a, o);
+        } else if (o->space != PTX_SPACE_GENERIC || a->high < PTX_TAG_SHARED) {
             c->low = a->low;
             c->high = a->high;
         }
@@ -210,9 +210,9 @@ static void fault_shared(struct ptx_warp *w, const struct ptx_op *o, int lane, u
     }
     struct ptx_allocation a = {
         .variable = true, .low = best->low, .high = best->high, .element_bytes = best->element_bytes};
-    snprintf(a.name, sizeof a.name, "%s", best->name);
+    snprintf(a.name, sizeof a.name, "%s", ptx_plain_name(best->name));
     char where[400];
-    describe(&a, address, element_bytes(o, bytes), where, sizeof where);
+    describe(&a, address, bytes, value_bytes(o, bytes), where, sizeof where);
     ptx_fault(w, o, lane, "CUDA_ERROR_ILLEGAL_ADDRESS", "%s of %u bytes in shared memory at %s", verb(o), bytes, where);
 }
 

@@ -36,7 +36,7 @@ void ptx_compare_lanes(struct ptx_warp *, const struct ptx_op *, const struct pt
 // only.
 void ptx_shadow_range(struct ptx_warp *, const struct ptx_op *, uint32_t lane, uint64_t host, uint32_t bytes,
                       uint32_t element);
-const char *ptx_plain_name(const char *mangled); // "_ZZ5smallE1s" -> "s", valid until the next call
+const char *ptx_plain_name(const char *mangled); // "_ZZ5smallE1s" -> "s"; valid until the next call
 
 // The table of allocations.
 void ptx_space_add(struct ptx_space_table *, struct ptx_allocation *);

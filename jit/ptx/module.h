@@ -37,6 +37,7 @@ struct ptx_var {
     const char *name;
     enum ptx_space space;
     uint32_t align, element_bytes;
+    uint32_t step;  // see elements.h; 0: none was found
     uint64_t bytes; // 0: an extern array without a size (dynamic shared memory)
     bool is_extern;
     bool in_register; // a parameter or result in .reg: the function also has it in register `reg`
@@ -143,9 +144,12 @@ const char *ptx_file_name(const struct ptx_module *, int number); // "" if unkno
 struct ptx_place {
     const char *file;
     int line;
+    const char *caller_file; // where that lies in a function that was inlined: the kernel's own line that called it
+    int caller_line;         // 0: the place is the kernel's own
 };
 struct ptx_place ptx_place_of(const struct ptx_module *, uint32_t loc);
 bool ptx_in_toolkit(const struct ptx_module *, uint32_t loc); // the innermost line lies in a header of the toolkit
-const char *ptx_place_text(struct ptx_place); // "softmax.cu:12" in a static thread-local buffer, "an unknown line"
+// "softmax.cu:12", "helper.cuh:12, called at softmax.cu:40", "an unknown line"; in a static thread-local buffer.
+const char *ptx_place_text(struct ptx_place);
 
 #endif

@@ -24,6 +24,8 @@ struct ptx_allocation {
     int ndim;
     int64_t shape[KB_MAX_DIMS];
     bool variable;          // a variable of the module
+    bool set;               // then: it has an initialiser, or somebody wrote to it
+    uint32_t read_loc;      // check "full": where it was read before that, 0: nowhere
     bool read_only;         // .const, or an input
     void *memory;           // what to free
     struct ptx_cell *cells; // check "full": who touched its elements in this launch
@@ -50,8 +52,8 @@ struct ptx_block_count {
 struct ptx_report {
     char kind[32];
     char text[768];
-    int line;
-    char file[128];
+    int line, caller_line; // caller: see ptx_place
+    char file[128], caller_file[128];
     uint64_t count;
 };
 enum { PTX_MAX_REPORTS = 64 };
@@ -208,6 +210,8 @@ void ptx_fault(struct ptx_warp *, const struct ptx_op *, int lane, const char *n
 void ptx_refused(struct ptx_warp *, const struct kb_error *why);
 // A finding that does not stop the kernel; the same text at the same line is counted, not repeated.
 void ptx_note(struct ptx_warp *, uint32_t loc, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void ptx_note_at(struct ptx_launch *, uint32_t loc, const char *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 static inline uint32_t *ptx_u32(const struct ptx_warp *w, uint32_t offset)

@@ -45,7 +45,7 @@ static void vfault(struct ptx_warp *w, const struct ptx_op *o, int lane, const c
                 remedy = table[k].remedy;
             }
         l->fault_place = ptx_place_of(l->module, o->loc);
-        char where[200];
+        char where[440];
         snprintf(where, sizeof where, "%s %s", strcmp(name, "CUDA_ERROR_ASSERT") ? "at" : "found at",
                  ptx_place_text(ptx_place_of(l->module, o->loc)));
         kb_fail(&l->fault, l->func->name, remedy, "%s, by thread (%u,%u,%u) of block (%u,%u,%u), %s", text,
@@ -68,20 +68,18 @@ void ptx_fault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char 
     vfault(w, o, lane, name, text);
 }
 
-void ptx_note(struct ptx_warp *w, uint32_t loc, const char *kind, const char *format, ...)
+static void vnote(struct ptx_launch *l, uint32_t loc, const char *kind, const char *format, va_list list)
 {
-    struct ptx_launch *l = w->thread->launch;
     if (l->check == PTX_CHECK_OFF)
         return;
     struct ptx_report r = {.count = 1};
     snprintf(r.kind, sizeof r.kind, "%s", kind);
-    va_list list;
-    va_start(list, format);
     vsnprintf(r.text, sizeof r.text, format, list);
-    va_end(list);
     struct ptx_place place = ptx_place_of(l->module, loc);
     r.line = place.line;
     snprintf(r.file, sizeof r.file, "%s", place.file);
+    r.caller_line = place.caller_line;
+    snprintf(r.caller_file, sizeof r.caller_file, "%s", place.caller_line ? place.caller_file : "");
     pthread_mutex_lock(&l->lock);
     int i = 0;
     while (i < l->report_count &&
@@ -94,6 +92,22 @@ void ptx_note(struct ptx_warp *w, uint32_t loc, const char *kind, const char *fo
     else
         l->reports_cut++;
     pthread_mutex_unlock(&l->lock);
+}
+
+void ptx_note(struct ptx_warp *w, uint32_t loc, const char *kind, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vnote(w->thread->launch, loc, kind, format, list);
+    va_end(list);
+}
+
+void ptx_note_at(struct ptx_launch *l, uint32_t loc, const char *kind, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vnote(l, loc, kind, format, list);
+    va_end(list);
 }
 
 static struct ptx_cta *new_cta(struct ptx_thread *t)

@@ -140,7 +140,8 @@ static void name_place(const struct current *c, uint64_t at, uint32_t unit, char
     snprintf(text, size, "offset %" PRIu64, at);
     for (int i = 0; i < l->range_count && !c->local; i++)
         if (at >= l->ranges[i].low && at < l->ranges[i].high)
-            snprintf(text, size, "%s[%" PRIu64 "]", ptx_plain_name(l->ranges[i].name), (at - l->ranges[i].low) / unit);
+            snprintf(text, size, "%s[%" PRIu64 "]", ptx_plain_name(l->ranges[i].name),
+                     (at - l->ranges[i].low) / (l->ranges[i].element_bytes > 1 ? l->ranges[i].element_bytes : unit));
 }
 
 // True if what happened at p is before what the current lane does now.

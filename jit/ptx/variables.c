@@ -2,6 +2,7 @@
 #include "jit/ptx/device_parts.h"
 
 #include "base/memory.h"
+#include "jit/ptx/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,11 @@ static void add_variable(struct kb_module *m, struct ptx_var *v)
                                  .outer_high = v->place + bytes + align,
                                  .element_bytes = v->element_bytes,
                                  .variable = true,
+                                 .set = v->init || v->relocs,
                                  .read_only = v->space == PTX_SPACE_CONST,
                                  .memory = memory};
-    snprintf(a->name, sizeof a->name, "%s", v->name);
+    bool local = !strncmp(v->name, "_ZZ", 3); // nobody asks for it by name, and that would not fit
+    snprintf(a->name, sizeof a->name, "%s", local ? ptx_plain_name(v->name) : v->name);
     ptx_space_add(&m->device->space, a);
     KB_GROW(m->variables, m->variable_count, m->variable_cap);
     m->variables[m->variable_count++] = a;
@@ -146,4 +149,20 @@ const struct kb_module_memory *ptx_module_memory(struct kb_module *m, int *count
                                                               .bytes = m->variables[i]->high - m->variables[i]->low,
                                                               .constant = m->variables[i]->read_only};
     return m->memory;
+}
+
+// One that a kernel reads while it was never written: the program that the kernel comes from sets it, this one does
+// not. Whether it is written is known when the launch ends.
+static void note_unset(struct ptx_launch *l, struct ptx_allocation *a)
+{
+    if (a->read_loc && !a->set)
+        ptx_note_at(l, a->read_loc, "unset_variable", "reads %s, which nobody set: all of it is zero",
+                    ptx_plain_name(a->name));
+    a->read_loc = 0;
+}
+
+void ptx_note_unset(struct ptx_launch *l, const struct kb_module *m)
+{
+    for (uint32_t i = 0; i < m->variable_count; i++)
+        note_unset(l, m->variables[i]);
 }

@@ -246,6 +246,33 @@ static void once_waits_for_it(void **state)
     bed_free(b);
 }
 
+// Wrong values have no line: the full check finds it behind the verdict, which stands.
+static void why_a_version_failed_is_looked_for(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    bed_kernel(b, "a.cu", "a", "//fake: verify=fail\n//fake: races=fail", 1);
+    bed_kernel(b, "b.cu", "b", "//fake: run=fail", 1);
+    bed_start(b);
+    bed_until_event(b, "done variant=a status=fail rung=verify");
+    bed_mark(b);
+    bed_until_event(b, "rung variant=a rung=races status=fail");
+    bed_until_event(b, "rung variant=a rung=verify status=fail");
+    assert_null(bed_find(b, "done variant=a"));
+    const char *reason = bed_reason(b, "a", "verify"), *cause = "race at a.cu:14: thread 33 reads s[5]";
+    assert_int_equal(strncmp(reason, cause, strlen(cause)), 0);
+    assert_non_null(strstr(reason, "; it was told to"));
+    const struct kb_model_version *v = newest(b, "a");
+    assert_string_equal(v->failed_rung, "verify");
+    assert_int_equal(kb_json_int(kb_model_cause(v), "line", 0), 14);
+    bed_until(b, told_to_the_editor, NULL);
+    bed_until_event(b, "rung variant=b rung=races status=pass"); // nothing was found there
+    assert_string_equal(bed_reason(b, "b", "run"), "it was told to");
+    assert_null(kb_model_cause(newest(b, "b")));
+    assert_int_equal(kb_session_exit_code(b->session), 1);
+    bed_free(b);
+}
+
 static void a_full_check_needs_no_second_one(void **state)
 {
     (void)state;
@@ -271,6 +298,7 @@ int main(void)
         cmocka_unit_test(one_that_hangs_is_killed),
         cmocka_unit_test(a_fault_fails_the_version_and_costs_the_worker),
         cmocka_unit_test(once_waits_for_it),
+        cmocka_unit_test(why_a_version_failed_is_looked_for),
         cmocka_unit_test(a_full_check_needs_no_second_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
