@@ -14,5 +14,5 @@ extern "C" __global__ void k(const __half *x, float *y, int rows, int cols)
     if (threadIdx.x == 0)
         y[blockIdx.x] = sum;
     if (threadIdx.x == 0 && blockIdx.x + 1 == gridDim.x)
-        calls = calls + 1;
+        *(volatile int *)&calls = calls + 1;
 }
