@@ -147,14 +147,21 @@ void kb_bench_free(struct kb_bench *b);
 enum { KB_TOLERANCE_VERSION = 2 };
 
 // Everything that decides what is right and what is fast: args, cases, reference, tolerance and the version of its
-// rule, work, goal; and parts from outside the file, in their order: what the reference and its compile opened.
-// Variants and their launches are not part of it.
+// rule, work, goal, accepted findings; and parts from outside the file, in their order: what the reference and its
+// compile opened. Variants and their launches are not part of it.
 struct kb_contract_part {
     const char *name; // "reference.cu", "compiler"
     const void *data;
     size_t size;
 };
 struct kb_hash kb_bench_contract(const struct kb_bench *b, const struct kb_contract_part *parts, int count);
+
+// Why a finding of the CPU device in a launch of this kernel ({kind, text, file, line}, jit/ptx/facts.h) fails nothing:
+// the reason of the entry of `accept` that it fits; NULL: none does. Belongs to the bench.
+const char *kb_bench_accepts(const struct kb_bench *b, const char *kernel, const cJSON *report);
+// An entry of `accept` by its kernel, file and line, if it is about this variant and fits none of these findings (as
+// above, each with its kernel): "race in k.cu:14"; owned by the caller. NULL: there is none.
+char *kb_bench_accepts_nothing(const struct kb_bench *b, const struct kb_variant *v, const cJSON *findings);
 
 int kb_bench_find_variant(const struct kb_bench *b, const char *name); // index or -1
 int kb_bench_find_arg(const struct kb_bench *b, const char *name);     // index or -1

@@ -19,6 +19,9 @@ struct kb_fill kb_fill_default(enum kb_dtype dtype);
 // bench/check.c: what the parts of a bench say about each other.
 int kb_bench_check(const struct kb_document *doc, const struct kb_bench *b);
 
+// bench/accept.c: the list `accept`, or NULL.
+int kb_accept_check(const struct kb_document *doc, const cJSON *list);
+
 int kb_read_text(const struct kb_document *doc, const cJSON *item, char **out); // a text that is not empty
 char *kb_expression_text(const cJSON *item);                                    // of an integer or a text; owned
 // A list of texts; *out is NULL-terminated.

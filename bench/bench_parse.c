@@ -429,6 +429,7 @@ static int read_bench(const struct kb_document *doc, struct kb_bench *b)
         {"tolerance", KB_JSON_TEXT | KB_JSON_OBJECT},
         {"work", KB_JSON_OBJECT},
         {"goal", KB_JSON_OBJECT},
+        {"accept", KB_JSON_ARRAY},
         {"include_dirs", KB_JSON_ARRAY},
         {"variants", KB_JSON_ARRAY | KB_JSON_REQUIRED},
     };
@@ -443,6 +444,7 @@ static int read_bench(const struct kb_document *doc, struct kb_bench *b)
         read_reference(doc, kb_json_get(root, "reference"), &b->reference) ||
         read_tolerance(doc, kb_json_get(root, "tolerance"), &b->tolerance) ||
         read_work(doc, kb_json_get(root, "work"), b) || read_goal(doc, kb_json_get(root, "goal"), &b->goal) ||
+        kb_accept_check(doc, kb_json_get(root, "accept")) ||
         (dirs && kb_read_texts(doc, dirs, &b->include_dirs, &b->include_dir_count)) ||
         read_variants(doc, kb_json_get(root, "variants"), b))
         return -1;

@@ -47,32 +47,33 @@ const char *kb_worker_role_name(enum kb_worker_role r)
     return roles[r];
 }
 
+const struct kb_finding_kind kb_finding_kinds[KB_FINDING_KINDS] = {
+    {"race", "RACE", true},
+    {"uninitialised", "UNINITIALISED", true},
+    {"divergent_barrier", "DIVERGENT", true},
+    {"copy_not_awaited", "RACE", true},
+    {"proxy_fence", "RACE", true},
+    // Stores of one value by several threads, a look that an atomic operation repeats, a flag seen without a fence
+    // behind, lanes that rely on lockstep or store different values, warps that meet in two barriers, threads that
+    // end before a barrier, values of lanes that left, and masks that do not match are what many a kernel gets
+    // away with.
+    {"race_look", "LOOK", false},
+    {"race_unacquired", "NO ACQUIRE", false},
+    {"lanes_differ", "LANES DIFFER", false},
+    {"barrier_by_warp", "BY WARP", false},
+    {"race_same_value", "SAME VALUE", false},
+    {"race_in_warp", "LOCKSTEP", false},
+    {"barrier_left", "BARRIER LEFT", false},
+    {"shuffle_inactive", "INACTIVE LANE", false},
+    {"member_mask", "MEMBER MASK", false},
+    // A variable that the kernel's own program sets from the host: here it is zero. Zero may be what is meant.
+    {"unset_variable", "UNSET", false},
+};
+
 const struct kb_finding_kind *kb_finding_kind(const char *name)
 {
-    static const struct kb_finding_kind kinds[] = {
-        {"race", "RACE", true},
-        {"uninitialised", "UNINITIALISED", true},
-        {"divergent_barrier", "DIVERGENT", true},
-        {"copy_not_awaited", "RACE", true},
-        {"proxy_fence", "RACE", true},
-        // Stores of one value by several threads, a look that an atomic operation repeats, a flag seen without a fence
-        // behind, lanes that rely on lockstep or store different values, warps that meet in two barriers, threads that
-        // end before a barrier, values of lanes that left, and masks that do not match are what many a kernel gets
-        // away with.
-        {"race_look", "LOOK", false},
-        {"race_unacquired", "NO ACQUIRE", false},
-        {"lanes_differ", "LANES DIFFER", false},
-        {"barrier_by_warp", "BY WARP", false},
-        {"race_same_value", "SAME VALUE", false},
-        {"race_in_warp", "LOCKSTEP", false},
-        {"barrier_left", "BARRIER LEFT", false},
-        {"shuffle_inactive", "INACTIVE LANE", false},
-        {"member_mask", "MEMBER MASK", false},
-        // A variable that the kernel's own program sets from the host: here it is zero. Zero may be what is meant.
-        {"unset_variable", "UNSET", false},
-    };
-    for (size_t i = 0; i < KB_COUNT(kinds); i++)
-        if (!strcmp(kinds[i].name, name))
-            return &kinds[i];
+    for (int i = 0; i < KB_FINDING_KINDS; i++)
+        if (!strcmp(kb_finding_kinds[i].name, name))
+            return &kb_finding_kinds[i];
     return NULL;
 }

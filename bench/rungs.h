@@ -54,6 +54,8 @@ struct kb_finding_kind {
     const char *name, *word; // word: for the verdict's badge
     bool fails;              // a version with one is wrong, whatever came out; else it is a remark
 };
+enum { KB_FINDING_KINDS = 15 };
+extern const struct kb_finding_kind kb_finding_kinds[KB_FINDING_KINDS];
 // NULL: none of them, but a fault that ended the launch.
 const struct kb_finding_kind *kb_finding_kind(const char *name);
 

@@ -211,10 +211,11 @@ static void findings(const struct kb_report *r)
         any = true;
         cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
         {
-            char *line = kb_format("%s:%d: %s: %s (%s, case %s)", kb_json_text(item, "file", "?"),
-                                   (int)kb_json_int(item, "line", 0), kb_json_text(item, "kind", "?"),
-                                   kb_json_text(item, "text", ""), kb_json_text(event, "rung", "?"),
-                                   kb_json_text(event, "label", "?"));
+            const char *accepted = kb_json_text(item, "accepted", NULL);
+            char *line = kb_format(
+                "%s:%d: %s: %s (%s, case %s)%s%s", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
+                kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""), kb_json_text(event, "rung", "?"),
+                kb_json_text(event, "label", "?"), accepted ? ", accepted: " : "", accepted ? accepted : "");
             kb_text_add(r->out, "- ");
             kb_report_say(r->out, line);
             kb_text_add(r->out, "\n");

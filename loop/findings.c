@@ -25,7 +25,7 @@ static bool same_place(const cJSON *a, const cJSON *b)
     for (size_t i = 0; i < KB_COUNT(keys); i++)
         if (!cJSON_Compare(kb_json_get(a, keys[i]), kb_json_get(b, keys[i]), true))
             return false;
-    return true;
+    return !strcmp(kb_json_text(a, "accepted", ""), kb_json_text(b, "accepted", ""));
 }
 
 void kb_findings_add(struct kb_model_version *v, const cJSON *event)
@@ -48,6 +48,11 @@ void kb_findings_add(struct kb_model_version *v, const cJSON *event)
         else
             cJSON_Delete(item);
     }
+}
+
+bool kb_finding_warns(const cJSON *finding)
+{
+    return !kb_json_bool(finding, "fails", true) && !kb_json_get(finding, "accepted");
 }
 
 char *kb_finding_place(const cJSON *finding)
@@ -80,7 +85,7 @@ const cJSON *kb_model_cause(const struct kb_model_version *v)
             continue;
         if (kb_json_bool(item, "fails", true))
             return item;
-        warning = warning ? warning : item;
+        warning = warning || !kb_finding_warns(item) ? warning : item;
     }
     return warning;
 }

@@ -51,7 +51,7 @@ static const cJSON *finding_of(const struct kb_build *b, enum kb_rung rung)
         {
             if (kb_json_bool(item, "fails", true))
                 return item;
-            warning = warning ? warning : item;
+            warning = warning || !kb_finding_warns(item) ? warning : item;
         }
     }
     return warning;

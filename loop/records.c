@@ -286,6 +286,8 @@ static void add_messages(const struct kb_session *s, struct messages *m, const s
         cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
         {
             const char *kind = kb_json_text(item, "kind", "?");
+            if (kb_json_get(item, "accepted"))
+                continue;
             add_message(s, m, item, kb_json_bool(item, "fails", true) ? "error" : "warning", kind,
                         keep(m, kb_format("%s: %s", kind, kb_json_text(item, "text", ""))));
         }

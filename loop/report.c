@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice.h"
+#include "loop/findings.h"
 #include "loop/proof.h"
 
 #include <math.h>
@@ -234,7 +235,7 @@ static void add_findings(const struct kb_model_version *v, int rung, const cJSON
     cJSON_ArrayForEach(item, v->findings)
     {
         bool fails = kb_json_bool(item, "fails", true);
-        if (item == said || fails != (rung < KB_RUNGS) ||
+        if (item == said || fails != (rung < KB_RUNGS) || (!fails && !kb_finding_warns(item)) ||
             (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
             continue;
         if (shown == FIRST_ERRORS) {
@@ -254,10 +255,26 @@ static bool has_warnings(const struct kb_model_version *v)
     const cJSON *item, *said = kb_model_cause(v);
     cJSON_ArrayForEach(item, v->findings)
     {
-        if (item != said && !kb_json_bool(item, "fails", true))
+        if (item != said && kb_finding_warns(item))
             return true;
     }
     return false;
+}
+
+static void add_accepted(const struct kb_model *m, struct kb_text *out)
+{
+    for (int i = 0; i < m->variant_count; i++) {
+        const struct kb_model_version *v = kb_model_current(m, i);
+        const cJSON *item, *findings = v ? v->findings : NULL;
+        cJSON_ArrayForEach(item, findings)
+        {
+            const char *reason = kb_json_text(item, "accepted", NULL);
+            if (reason)
+                kb_text_addf(out, "%s: accepted: %s at %s:%d: %s (%s)\n", m->variants[i].name,
+                             kb_json_text(item, "kind", "?"), kb_json_text(item, "file", "?"),
+                             (int)kb_json_int(item, "line", 0), kb_json_text(item, "text", ""), reason);
+        }
+    }
 }
 
 // Lines to chase: what commands said of themselves.
@@ -338,7 +355,7 @@ static bool is_listed(const struct kb_model_version *v, const char *remark)
     const cJSON *item;
     cJSON_ArrayForEach(item, v->findings)
     {
-        if (!kb_json_bool(item, "fails", true) && strstr(remark, kb_json_text(item, "text", "?")))
+        if (kb_finding_warns(item) && strstr(remark, kb_json_text(item, "text", "?")))
             return true;
     }
     return false;
@@ -520,6 +537,7 @@ void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)
     kb_text_add(&raw, "\n");
     add_seeds(m, &raw);
     add_gaps(m, &raw);
+    add_accepted(m, &raw);
     add_remarks(m, &raw);
     add_goals(m, &raw);
     add_limits(m, &raw);

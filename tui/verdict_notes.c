@@ -1,6 +1,7 @@
 #include "tui/verdict_notes.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "loop/findings.h"
 #include "loop/proof.h"
 #include "tui/format.h"
 
@@ -182,6 +183,21 @@ static void add_clock(struct kb_line *l, const cJSON *timing)
         kb_span(l, KB_STYLE_WARN, "   drifting");
 }
 
+static void add_findings(struct kb_line *l, const struct kb_model_version *v)
+{
+    int warnings = 0, accepted = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, v->findings)
+    {
+        warnings += kb_finding_warns(item);
+        accepted += kb_json_get(item, "accepted") != NULL;
+    }
+    if (warnings)
+        kb_spanf(l, KB_STYLE_WARN, "   %d warning%s: see errors", warnings, warnings > 1 ? "s" : "");
+    if (accepted)
+        kb_spanf(l, KB_STYLE_DIM, "   %d finding%s accepted", accepted, accepted > 1 ? "s" : "");
+}
+
 void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
 {
     const struct kb_model_case *c = &s->version->cases[s->case_index];
@@ -192,11 +208,7 @@ void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", others);
     if (kb_differing_note(s->model, s->version))
         kb_span(l, KB_STYLE_WARN, "   runs differ bitwise");
-    int warnings = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, s->version->findings) warnings += !kb_json_bool(item, "fails", true);
-    if (warnings)
-        kb_spanf(l, KB_STYLE_WARN, "   %d warning%s: see errors", warnings, warnings > 1 ? "s" : "");
+    add_findings(l, s->version);
     const char *label;
     if (kb_weak_note(s->model, &label))
         kb_span(l, KB_STYLE_WARN, "   weak bench: see errors");

@@ -99,8 +99,17 @@ static void add_findings(const struct kb_app *a, const struct kb_model_version *
     const cJSON *item;
     cJSON_ArrayForEach(item, v->findings)
     {
+        const char *accepted = kb_json_text(item, "accepted", NULL);
         kb_facts_report(a, item, kb_json_text(item, "file", "?"),
-                        kb_json_bool(item, "fails", true) ? KB_STYLE_BAD : KB_STYLE_WARN, width, out);
+                        accepted                            ? KB_STYLE_DIM
+                        : kb_json_bool(item, "fails", true) ? KB_STYLE_BAD
+                                                            : KB_STYLE_WARN,
+                        width, out);
+        if (accepted) {
+            char *why = kb_format("accepted: %s", accepted);
+            kb_lines_text(out, KB_STYLE_DIM, width, 4, why);
+            free(why);
+        }
         add_source(a, item, width, out);
     }
     if (v->findings_left_out > 0)

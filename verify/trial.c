@@ -58,13 +58,15 @@ static void fail_output(const struct kb_data *d, struct kb_trial *t, struct kb_t
     o->pass = false;
 }
 
-static bool is_known(const cJSON *findings, const char *kernel, const cJSON *report)
+// accepted: why; "": it is not.
+static bool is_known(const cJSON *findings, const char *kernel, const cJSON *report, const char *accepted)
 {
     static const char *const same[] = {"kind", "file", "line"};
     const cJSON *item;
     cJSON_ArrayForEach(item, findings)
     {
-        bool known = !strcmp(kb_json_text(item, "kernel", ""), kernel);
+        bool known =
+            !strcmp(kb_json_text(item, "kernel", ""), kernel) && !strcmp(kb_json_text(item, "accepted", ""), accepted);
         for (size_t i = 0; i < KB_COUNT(same); i++)
             known = known && cJSON_Compare(kb_json_get(item, same[i]), kb_json_get(report, same[i]), true);
         if (known)
@@ -82,20 +84,24 @@ static const char *name_of(const cJSON *report)
 
 // What a device saw that is wrong whatever the output is: a GPU of another kind or a busier one may hang there, or read
 // another value.
-static void check_reports(const char *kernel, const cJSON *facts, bool faulted, struct kb_trial *t)
+static void check_reports(const struct kb_bench *b, const char *kernel, const cJSON *facts, bool faulted,
+                          struct kb_trial *t)
 {
     const cJSON *report;
     cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
     {
         const struct kb_finding_kind *kind = kb_finding_kind(kb_json_text(report, "kind", ""));
-        if (kind && kind->fails && !faulted) // a fault says more
+        const char *accepted = kind ? kb_bench_accepts(b, kernel, report) : NULL;
+        if (kind && kind->fails && !accepted && !faulted) // a fault says more
             fail_trial(t, "kernel %.80s: %.280s, at %.80s:%d", kernel, kb_json_text(report, "text", ""),
                        name_of(report), (int)kb_json_int(report, "line", 0));
-        if (is_known(t->findings, kernel, report))
+        if (is_known(t->findings, kernel, report, accepted ? accepted : ""))
             continue;
         cJSON *item = cJSON_Duplicate(report, true);
         kb_json_set_text(item, "kernel", kernel);
-        kb_json_set_bool(item, "fails", !kind || kind->fails);
+        kb_json_set_bool(item, "fails", !kind || (kind->fails && !accepted));
+        if (accepted)
+            kb_json_set_text(item, "accepted", accepted);
         t->findings = t->findings ? t->findings : cJSON_CreateArray();
         cJSON_AddItemToArray(t->findings, item);
     }
@@ -114,7 +120,7 @@ static int launch(struct kb_data *d, const struct kb_program *p, const struct kb
     for (int i = 0; !failed && i < plan->launch_count; i++) {
         failed = kb_plan_launch_one(p, plan, v, d->bench, addresses, i, e) || d->device->ops->sync(d->device, e);
         cJSON *facts = d->device->ops->facts(d->device);
-        check_reports(v->launches[i].kernel, facts, failed, t);
+        check_reports(d->bench, v->launches[i].kernel, facts, failed, t);
         if (facts)
             cJSON_AddItemToArray(t->facts, facts);
     }
@@ -431,7 +437,7 @@ static void remark_findings(struct kb_trial *t)
     const cJSON *item;
     cJSON_ArrayForEach(item, t->findings)
     {
-        if (!t->pass || kb_json_bool(item, "fails", true))
+        if (!t->pass || kb_json_bool(item, "fails", true) || kb_json_get(item, "accepted"))
             continue;
         t->notable = true;
         add_remark(t, "kernel %.80s: %.200s, at %.80s:%d", kb_json_text(item, "kernel", ""),

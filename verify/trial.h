@@ -41,8 +41,8 @@ struct kb_trial {
     struct kb_trial_output *outputs;
     int output_count;
     cJSON *facts; // array, one item a launch of the second run, where the device counts; else NULL
-    // What the device saw besides (bench/rungs.h, kb_finding_kind): [{kind, fails, kernel, text, file, line, count}],
-    // each place once; NULL: nothing. findings_cut: reports that found no room, here or in the device.
+    // What the device saw besides (bench/rungs.h, kb_finding_kind): [{kind, fails, kernel, text, file, line, count,
+    // accepted}], each place once; NULL: nothing. findings_cut: reports that found no room, here or in the device.
     cJSON *findings;
     double findings_cut;
 };

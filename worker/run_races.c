@@ -43,7 +43,11 @@ void run_send_findings(const struct kb_frame *f, const char *rung, const char *v
     for (int i = 0; i < sent; i++) {
         cJSON *item = cJSON_Duplicate(cJSON_GetArrayItem(t->findings, i), true);
         char *text = kb_strdup(kb_json_text(item, "text", ""));
+        char *accepted = kb_strdup(kb_json_text(item, "accepted", ""));
         kb_worker_set_clean(item, "text", text, TEXT_MOST);
+        if (*accepted)
+            kb_worker_set_clean(item, "accepted", accepted, TEXT_MOST);
+        free(accepted);
         cJSON_AddItemToArray(list, item);
         free(text);
     }
@@ -62,7 +66,8 @@ struct tally {
     double left_out_cost;
     const char *left_out_label;
     char fault[640], remark[640], unusable[640];
-    bool refused; // the fault says nothing about the kernel
+    bool refused;    // the fault says nothing about the kernel
+    cJSON *findings; // of all cases
 };
 
 // What executing a case costs, in units of one element or thread: the most of what the launches start, what the arrays
@@ -157,6 +162,8 @@ static double watch_case(struct run_worker *w, const struct kb_frame *f, struct 
     }
     if (!tally->refused)
         run_send_findings(f, "races", v->key, c, &t);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, t.findings) cJSON_AddItemToArray(tally->findings, cJSON_Duplicate(item, true));
     double instructions = instructions_of(t.facts);
     kb_trial_free(&t);
     kb_plan_free(&plan);
@@ -215,9 +222,9 @@ static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run
             watch_next(w, f, v, &list[i], NULL, &left, tally);
 }
 
-static void conclude(struct run_worker *w, const struct kb_frame *f, const struct tally *t)
+static void conclude(struct run_worker *w, const struct kb_frame *f, const struct run_version *v, const struct tally *t)
 {
-    char *reason = NULL, *left = NULL;
+    char *reason = NULL, *left = NULL, *unused = kb_bench_accepts_nothing(w->data.bench, v->variant, t->findings);
     const char *status = t->fault[0] ? (t->refused ? "na" : "fail") : t->clean ? "pass" : "na";
     if (t->left_out_label)
         left = kb_format("%s would execute some %.3g million instructions", t->left_out_label, t->left_out_cost / 1e6);
@@ -233,9 +240,12 @@ static void conclude(struct run_worker *w, const struct kb_frame *f, const struc
         reason = kb_format("no case is small enough: %s; give one a smaller size for the CPU (\"cpu\": {...})", left);
     else if (left)
         reason = kb_format("%d of %d cases: %s", t->clean, t->clean + t->left_out, left);
+    else if (unused)
+        reason = kb_format("accept: %s was not found", unused);
     run_end(w, f, "races", status, reason);
     free(reason);
     free(left);
+    free(unused);
 }
 
 void run_races(struct run_worker *w, const struct kb_frame *f)
@@ -253,10 +263,12 @@ void run_races(struct run_worker *w, const struct kb_frame *f)
     for (int i = 0; i < w->data.bench->case_count; i++)
         list[i] = (struct candidate){i, work_of(w, v, &w->data.cases[i])};
     qsort(list, (size_t)w->data.bench->case_count, sizeof *list, by_work);
+    tally.findings = cJSON_CreateArray();
     watch_all(w, f, v, list, &tally);
     free(list);
     if (run_cancelled(f))
         run_end(w, f, "races", "cancelled", NULL);
     else
-        conclude(w, f, &tally);
+        conclude(w, f, v, &tally);
+    cJSON_Delete(tally.findings);
 }

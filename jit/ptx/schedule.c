@@ -68,6 +68,17 @@ void ptx_fault(struct ptx_warp *w, const struct ptx_op *o, int lane, const char 
     vfault(w, o, lane, name, text);
 }
 
+// Of one place and about the same memory: a line of a function that was inlined twice may access two arrays.
+static bool is_same(const struct ptx_report *a, const struct ptx_report *b)
+{
+    const char *end_a = strchr(a->text, '['), *end_b = strchr(b->text, '[');
+    if (strcmp(a->kind, b->kind) || a->line != b->line || strcmp(a->file, b->file) || !end_a != !end_b)
+        return false;
+    while (end_a && end_a > a->text && end_b > b->text && end_a[-1] == end_b[-1] && end_a[-1] != ' ')
+        end_a--, end_b--;
+    return !end_a || (end_a > a->text && end_b > b->text && end_a[-1] == ' ' && end_b[-1] == ' ');
+}
+
 static void vnote(struct ptx_launch *l, uint32_t loc, const char *kind, const char *format, va_list list)
 {
     if (l->check == PTX_CHECK_OFF)
@@ -82,8 +93,7 @@ static void vnote(struct ptx_launch *l, uint32_t loc, const char *kind, const ch
     snprintf(r.caller_file, sizeof r.caller_file, "%s", place.caller_line ? place.caller_file : "");
     pthread_mutex_lock(&l->lock);
     int i = 0;
-    while (i < l->report_count &&
-           (strcmp(l->reports[i].kind, r.kind) || l->reports[i].line != r.line || strcmp(l->reports[i].file, r.file)))
+    while (i < l->report_count && !is_same(&l->reports[i], &r))
         i++;
     if (i < l->report_count)
         l->reports[i].count++;

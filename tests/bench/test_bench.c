@@ -276,10 +276,69 @@ static void test_contract(void **state)
     expect_contract("5*rows*cols", "6*rows*cols", false);
     expect_contract("\"fill\": \"normal\"", "\"fill\": \"uniform\"", false);
     expect_contract("\"reference.cu\"", "\"other.cu\"", false);
+    expect_contract("\"tolerance\": \"auto\",", "\"accept\": [],", true);
+    expect_contract("\"tolerance\": \"auto\",", "\"accept\": [{\"kind\": \"race\", \"reason\": \"r\"}],", false);
     struct kb_bench *b = support_parse(support_softmax);
     assert_string_not_equal(contract_of(b, "r").hex, contract_of(b, "s").hex);
     assert_string_not_equal(contract_of(b, "").hex, contract_of(b, NULL).hex);
     kb_bench_free(b);
+}
+
+static void expect_accepted(const char *narrowed, const char *reason)
+{
+    char *accept = kb_format("\"accept\": [{\"kind\": \"uninitialised\", \"reason\": \"no\"}, "
+                             "{\"kind\": \"race\", \"reason\": \"clamped\"%s}],",
+                             narrowed),
+         *text = support_replaced(support_softmax, "\"tolerance\": \"auto\",", accept);
+    struct kb_bench *b = support_parse(text);
+    cJSON *report = cJSON_Parse("{\"kind\": \"race\", \"file\": \"/k.cu\", \"line\": 14, \"text\": \"thread (1,0,0) of "
+                                "block (0,0,0) reads y[899], which thread (2,0,0) wrote to x[3]\"}");
+    const char *got = kb_bench_accepts(b, "n::k<float,4>", report);
+    if (!got != !reason || (got && strcmp(got, reason)))
+        fail_msg("%s: %s", narrowed, got ? got : "not accepted");
+    cJSON_Delete(report);
+    kb_bench_free(b);
+    free(text);
+    free(accept);
+}
+
+static void expect_unused(const char *entry, const char *findings, const char *said)
+{
+    char *accept = kb_format("\"accept\": [{\"kind\": \"race\", \"reason\": \"r\"%s}],", entry),
+         *text = support_replaced(support_softmax, "\"tolerance\": \"auto\",", accept);
+    struct kb_bench *b = support_parse(text);
+    cJSON *list = cJSON_Parse(findings);
+    char *got = kb_bench_accepts_nothing(b, &b->variants[0], list);
+    if (!got != !said || (got && strcmp(got, said)))
+        fail_msg("%s: %s", entry, got ? got : "none");
+    free(got);
+    cJSON_Delete(list);
+    kb_bench_free(b);
+    free(text);
+    free(accept);
+}
+
+static void test_accept_unused(void **state)
+{
+    (void)state;
+    expect_unused(", \"file\": \"naive.cu\", \"line\": 14", "[]", "race in naive.cu:14");
+    expect_unused(", \"kernel\": \"softmax_naive\"", "[]", "race in softmax_naive");
+    expect_unused(", \"file\": \"naive.cu\"", "[{\"kind\": \"race\", \"file\": \"/naive.cu\"}]", NULL);
+    expect_unused(", \"file\": \"tuned.cu\"", "[]", NULL); // about another variant
+    expect_unused("", "[]", NULL);
+}
+
+static void test_accept(void **state)
+{
+    (void)state;
+    expect_accepted("", "clamped");
+    expect_accepted(", \"kernel\": \"n::k\", \"argument\": \"y\", \"file\": \"k.cu\", \"line\": 14", "clamped");
+    expect_accepted(", \"kernel\": \"n::k<float,4>\"", "clamped");
+    expect_accepted(", \"kernel\": \"n::k<float,8>\"", NULL);
+    expect_accepted(", \"kernel\": \"n::\"", NULL);
+    expect_accepted(", \"argument\": \"x\"", NULL);
+    expect_accepted(", \"file\": \"u.cu\"", NULL);
+    expect_accepted(", \"line\": 15", NULL);
 }
 
 static void test_load(void **state)
@@ -317,6 +376,8 @@ int main(void)
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_variant_round_trip),
         cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_accept),
+        cmocka_unit_test(test_accept_unused),
         cmocka_unit_test(test_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,11 +192,70 @@ static void broken_wrong_and_empty_sources_fail_where_they_should(void **state)
     kb_remove_tree(dir);
 }
 
+// Each thread reads at clamped indices, so that all loads are in flight; what it reads beyond its own is never used.
+static void make_clamped(const char *accept)
+{
+    static const char kernels[] =
+        "__global__ void twice(const float *x, float *y, int n)\n{\n    float v[2];\n    int t = threadIdx.x;\n"
+        "    for (int i = t; i < n; i += blockDim.x) y[i] = x[i];\n    __syncthreads();\n"
+        "    for (int u = 0; u < 2; u++) v[u] = y[min(n - 1, t + u * 128)];\n    for (int u = 0; u < 2; u++)\n"
+        "        if (t + u * 128 < n) y[t + u * 128] = 2 * v[u];\n}\n"
+        "extern \"C\" __global__ void ref(const float *x, double *y, int n)\n{\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 2.0 * x[i];\n}\n";
+    snprintf(dir, sizeof dir, "%s/once-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    char *bench = kb_format(
+        "{ \"kbench\": 1, \"name\": \"clamped\", \"params\": { \"n\": 200 }, \"accept\": [ %s ], \"args\": [\n"
+        "  { \"name\": \"x\", \"role\": \"input\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
+        "  { \"name\": \"y\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
+        "  { \"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\" } ],\n"
+        "  \"reference\": { \"source\": \"k.cu\", \"kernel\": \"ref\", \"launch\": { \"grid\": 1, \"block\": 128 } },\n"
+        "  \"variants\": [ { \"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"twice\",\n"
+        "    \"launch\": { \"grid\": 1, \"block\": 128 } } ] }\n",
+        accept);
+    write_source("k.cu", kernels);
+    write_source("bench.json", bench);
+    free(bench);
+}
+
+static void a_race_is_accepted_by_name(void **state)
+{
+    static const char entry[] =
+        "{ \"kind\": \"race\", \"kernel\": \"twice\", \"argument\": \"%s\", \"file\": \"k.cu\", "
+        "\"reason\": \"clamped loads\" }";
+    static const struct {
+        const char *argument;
+        bool accepted;
+    } tried[] = {{"y", true}, {"x", false}, {NULL, false}};
+    (void)state;
+    for (size_t i = 0; i < KB_COUNT(tried); i++) {
+        char *accept = tried[i].argument ? kb_format(entry, tried[i].argument) : kb_strdup("");
+        make_clamped(accept);
+        cJSON *document = run_once(tried[i].accepted ? 0 : 1);
+        rung_is(document, "k", "races", tried[i].accepted ? "pass" : "fail", "");
+        const cJSON *finding, *findings = kb_json_get(variant_of(document, "k"), "findings");
+        int races = 0;
+        cJSON_ArrayForEach(finding, findings)
+        {
+            if (strcmp(kb_json_text(finding, "kind", ""), "race"))
+                continue; // of one warp
+            races++;
+            assert_string_equal(kb_json_text(finding, "accepted", ""), tried[i].accepted ? "clamped loads" : "");
+            assert_int_equal(kb_json_bool(finding, "fails", true), !tried[i].accepted);
+        }
+        assert_true(races > 0);
+        cJSON_Delete(document);
+        kb_remove_tree(dir);
+        free(accept);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_softmax_variants_are_right),
         cmocka_unit_test(a_bare_kernel_is_counted),
+        cmocka_unit_test(a_race_is_accepted_by_name),
         cmocka_unit_test(broken_wrong_and_empty_sources_fail_where_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

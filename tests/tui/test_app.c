@@ -242,6 +242,21 @@ static void test_races(void **state)
     assert_null(kb_app_version(&app)->findings);
 }
 
+static void test_accepted(void **state)
+{
+    (void)state;
+    build(1);
+    timing(1, 34.1, "");
+    done(1, "pass");
+    apply(
+        "{\"type\":\"findings\",\"variant\":\"one\",\"version\":1,\"rung\":\"races\",\"case\":0,\"label\":\"37 x 129\","
+        "\"findings\":[{\"kind\":\"race\",\"fails\":false,\"accepted\":\"never "
+        "used\",\"kernel\":\"k\",\"text\":\"thread 32 "
+        "reads s[0]\",\"file\":\"one.cu\",\"line\":20,\"count\":4}],\"left_out\":0}");
+    rung(1, "races", "pass", "");
+    expect_verdict(KB_OUTCOME_TIMED, "1 finding accepted", "warning");
+}
+
 // A wrong version shows no speed of its own, in no pane, whatever the events hold.
 static void test_wrong_has_no_speed(void **state)
 {
@@ -623,6 +638,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_in_timed_launches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_races, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_has_no_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_impossible, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_comparison, set_up, tear_down),

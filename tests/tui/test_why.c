@@ -443,6 +443,18 @@ static void test_findings(void **state)
     expect(KB_PANE_ERRORS, "and 2 more", NULL);
 }
 
+static void test_accepted(void **state)
+{
+    (void)state;
+    apply("{\"type\":\"findings\",\"variant\":\"one\",\"version\":1,\"rung\":\"races\",\"case\":0,\"label\":\"big\","
+          "\"findings\":[{\"kind\":\"race\",\"fails\":false,\"accepted\":\"never "
+          "used\",\"kernel\":\"k\",\"text\":\"thread 32 "
+          "reads s[0]\",\"file\":\"one.cu\",\"line\":20,\"count\":1}],\"left_out\":0}");
+    apply("{\"type\":\"rung\",\"variant\":\"one\",\"version\":1,\"rung\":\"races\",\"status\":\"pass\"}");
+    expect(KB_PANE_ERRORS, "one.cu:20 race: thread 32 reads s[0]", "failed");
+    expect(KB_PANE_ERRORS, "accepted: never used", NULL);
+}
+
 static void test_disk(void **state)
 {
     (void)state;
@@ -458,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_findings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit_and_sections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters, set_up, tear_down),
