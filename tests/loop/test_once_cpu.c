@@ -198,20 +198,20 @@ static void make_clamped(const char *accept)
     static const char kernels[] =
         "__global__ void twice(const float *x, float *y, int n)\n{\n    float v[2];\n    int t = threadIdx.x;\n"
         "    for (int i = t; i < n; i += blockDim.x) y[i] = x[i];\n    __syncthreads();\n"
-        "    for (int u = 0; u < 2; u++) v[u] = y[min(n - 1, t + u * 128)];\n    for (int u = 0; u < 2; u++)\n"
-        "        if (t + u * 128 < n) y[t + u * 128] = 2 * v[u];\n}\n"
+        "    for (int u = 0; u < 2; u++) v[u] = y[min(n - 1, t + u * 256)];\n    for (int u = 0; u < 2; u++)\n"
+        "        if (t + u * 256 < n) y[t + u * 256] = 2 * v[u];\n}\n"
         "extern \"C\" __global__ void ref(const float *x, double *y, int n)\n{\n"
         "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 2.0 * x[i];\n}\n";
     snprintf(dir, sizeof dir, "%s/once-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(dir));
     char *bench = kb_format(
-        "{ \"kbench\": 1, \"name\": \"clamped\", \"params\": { \"n\": 200 }, \"accept\": [ %s ], \"args\": [\n"
+        "{ \"kbench\": 1, \"name\": \"clamped\", \"params\": { \"n\": 300 }, \"accept\": [ %s ], \"args\": [\n"
         "  { \"name\": \"x\", \"role\": \"input\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
         "  { \"name\": \"y\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
         "  { \"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\" } ],\n"
-        "  \"reference\": { \"source\": \"k.cu\", \"kernel\": \"ref\", \"launch\": { \"grid\": 1, \"block\": 128 } },\n"
+        "  \"reference\": { \"source\": \"k.cu\", \"kernel\": \"ref\", \"launch\": { \"grid\": 1, \"block\": 256 } },\n"
         "  \"variants\": [ { \"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"twice\",\n"
-        "    \"launch\": { \"grid\": 1, \"block\": 128 } } ] }\n",
+        "    \"launch\": { \"grid\": 1, \"block\": 256 } } ] }\n",
         accept);
     write_source("k.cu", kernels);
     write_source("bench.json", bench);
