@@ -1,6 +1,7 @@
 // Check "full": races and uninitialised reads are found, and correct kernels give no report at all.
 #include "support_cpu.h"
 
+#include "base/json.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -66,6 +67,32 @@ static void test_found(void **state)
     p = cpu_address(&c, 0);
     cpu_run(&c, "missing", 1, 64, 0, &p, NULL);
     assert_null(cpu_report(&c, "race", NULL));
+    cpu_close(&c);
+}
+
+// One line, two arrays: a report of each, so that whoever reads one does not miss the other.
+static void test_arrays_of_one_line(void **state)
+{
+    (void)state;
+    struct cpu c;
+    cpu_open(&c, "full");
+    cpu_load_cuda(&c, KERNEL("two(float *y, float *z) { if (threadIdx.x == 0) { y[0] += blockIdx.x; z[0] += "
+                             "blockIdx.x; } }\n"));
+    cpu_buffer(&c, "y", KB_F32, 64, NULL);
+    cpu_buffer(&c, "z", KB_F32, 64, NULL);
+    uint64_t p = cpu_address(&c, 0), q = cpu_address(&c, 1);
+    cpu_run(&c, "two", 3, 32, 0, &p, &q, NULL);
+    cJSON *facts = c.device->ops->facts(c.device);
+    const cJSON *report;
+    bool y = false, z = false;
+    cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
+    {
+        const char *text = kb_json_text(report, "text", "");
+        y = y || strstr(text, " y[0]");
+        z = z || strstr(text, " z[0]");
+    }
+    assert_true(y && z);
+    cJSON_Delete(facts);
     cpu_close(&c);
 }
 
@@ -176,6 +203,7 @@ static void test_silent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_silent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_arrays_of_one_line),
+                                       cmocka_unit_test(test_silent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
