@@ -184,6 +184,8 @@ static cJSON *outputs_of(const cJSON *event)
         copy_known(item, output, "tolerance", "not compared");
         copy_known(item, output, "margin", "not compared");
         kb_json_set(item, "metrics", metrics_of(kb_json_get(output, "metrics"), "not compared"));
+        if (kb_json_text(output, "where", NULL))
+            kb_json_set_text(item, "where", kb_json_text(output, "where", ""));
         cJSON_AddItemToArray(list, item);
     }
     return list;

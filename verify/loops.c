@@ -157,3 +157,13 @@ void kb_loop_map(const void *out, const struct kbe_wanted *want, uint64_t n, con
             cells[kbe_map_cell(map, i)]++;
     }
 }
+
+void kb_loop_mark(const void *out, const struct kbe_wanted *want, uint64_t n, const struct kbe_rule *rule,
+                  unsigned char *wrong)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct kbe_diff d;
+        diff_at(out, want, i, rule, &d);
+        wrong[i] = d.bad != 0;
+    }
+}

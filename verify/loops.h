@@ -25,5 +25,8 @@ void kb_loop_compare(const void *out, const struct kbe_wanted *, uint64_t n, con
                      struct kbe_part *total);
 void kb_loop_map(const void *out, const struct kbe_wanted *, uint64_t n, const struct kbe_rule *,
                  const struct kbe_map *, uint64_t *cells);
+// wrong: a byte an element, set where it is wrong.
+void kb_loop_mark(const void *out, const struct kbe_wanted *, uint64_t n, const struct kbe_rule *,
+                  unsigned char *wrong);
 
 #endif

@@ -101,6 +101,7 @@ static cJSON *output_json(const struct kb_data *d, const struct kb_case_data *c,
     kb_json_measured(out, "margin", margin, why);
     kb_json_set(out, "metrics", metrics_json(d, c, t, o));
     kb_json_set(out, "map", o->has_bad ? map_json(c, o) : cJSON_CreateNull());
+    kb_json_set_text(out, "where", o->where[0] ? o->where : NULL);
     return out;
 }
 

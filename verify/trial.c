@@ -5,6 +5,7 @@
 #include "verify/mask.h"
 #include "verify/probe.h"
 #include "verify/rule.h"
+#include "verify/where.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -307,7 +308,7 @@ static struct kbe_map map_of(const struct kb_case_data *c, const struct kb_arg *
     return m;
 }
 
-static int locate_wrong(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run,
+static int locate_wrong(struct kb_data *d, struct kb_case_data *c, const struct kb_set *s, int run, struct kb_trial *t,
                         struct kb_trial_output *o, struct kb_error *e)
 {
     const struct kb_arg *a = &d->bench->args[o->arg];
@@ -321,7 +322,9 @@ static int locate_wrong(struct kb_data *d, struct kb_case_data *c, const struct 
     if (fetch(d, out, a->dtype, o->bad_index, o->got, e) ||
         fetch(d, ref, kb_reference_type(a->dtype), o->bad_index, o->want, e))
         return -1;
-    return kb_op_map(&d->ops, out, &wanted, (uint64_t)c->elements[o->arg], &o->bound.rule, &o->map, o->cells, e);
+    if (kb_op_map(&d->ops, out, &wanted, (uint64_t)c->elements[o->arg], &o->bound.rule, &o->map, o->cells, e))
+        return -1;
+    return kb_where_wrong(d, c, s, run, t, o, e);
 }
 
 // By the rule as it stands in o->bound.
@@ -399,7 +402,9 @@ static int compare_output(struct kb_data *d, struct kb_case_data *c, struct kb_s
         fail_output(d, t, o, "%s", j.reason);
     else if (o->pass && j.reason[0])
         snprintf(o->reason, sizeof o->reason, "%s", j.reason);
-    return t->depth == KB_TRIAL_RUN ? 0 : locate_wrong(d, c, s, run, o, e);
+    if (t->depth != KB_TRIAL_RUN)
+        return locate_wrong(d, c, s, run, t, o, e);
+    return !o->pass && o->part.mismatches ? kb_where_wrong(d, c, s, run, t, o, e) : 0;
 }
 
 // The second run's output too where it has other bits: a race shows in either.

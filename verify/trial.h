@@ -22,6 +22,7 @@ struct kb_trial_output { // of one argument that the kernel writes
     char got[40], want[40];
     struct kbe_map map; // cell_rows 0: none
     uint64_t cells[KBE_MAP_ROWS * KBE_MAP_COLUMNS];
+    char where[144]; // the wrong elements, in words; "" where they are in no order (verify/pattern.h)
 };
 // RUN: guards, everything written, inputs kept, no non-finite element where the reference is a number. VERIFY: that,
 // and the size of the error. STALE: as VERIFY, but outputs and scratch are as the calls before left them instead of

@@ -180,8 +180,8 @@ static void wrong_kernels_fail(void **state)
 {
     (void)state;
     must_fail("empty", false, "y: 1517 of 1517 elements never written, first at [0, 0]");
-    must_fail("even", false, "y: 758 of 1517 elements never written, first at [0, 1]");
-    must_fail("no_last_block", false, "237 of 1517 elements never written, first at [31, 9]");
+    must_fail("even", false, "y: 758 of 1517 elements never written, first at [0, 1] (every second element from 1 on)");
+    must_fail("no_last_block", false, "237 of 1517 elements never written, first at [31, 9] (all from [31, 9] on)");
     must_fail("zeros_both", false, "the kernel changed its input x");
     must_fail("past_end", false, "64 bytes written past the end of y, from element 1517 on (it has 1517)");
     must_fail("before_start", false, "4 bytes written before the start of y, from byte -12 on");
@@ -191,8 +191,8 @@ static void wrong_kernels_fail(void **state)
     // A NaN may keep its payload through the sum, and then looks like poison.
     must_fail("reads_output", false, "y: 1517 of 1517 elements");
     must_fail("zeros", true, "y: 1517 of 1517 elements are wrong: scaled above");
-    must_fail("one_wrong", true, "y: 1 of 1517 elements are wrong");
-    must_fail("last_tile", true, "y: 45 of 1517 elements are wrong");
+    must_fail("one_wrong", true, "y: 1 of 1517 elements are wrong: scaled above 2.24e-06 (one element, [5, 7])");
+    must_fail("last_tile", true, "y: 45 of 1517 elements are wrong: scaled above 2.24e-06 (rows >= 32, columns >= 32)");
     must_fail("wrong_every_second", true, "y: 1 of 1517 elements are wrong");
 }
 
@@ -301,7 +301,29 @@ static void case_event_says_where(void **state)
     assert_int_equal(cells[15 * 32 + 23], '0');
     assert_true(cells[13 * 32 + 31] > '0' && cells[13 * 32 + 31] < 'f');
     assert_true(kb_json_number(kb_json_get(out, "tolerance"), "bound", 0) > 0);
+    assert_string_equal(kb_json_text(out, "where", ""), "rows >= 32, columns >= 32");
     cJSON_Delete(event);
+    kb_trial_free(&trial);
+    toy_teardown(&t);
+}
+
+// Of a large output the phrase says which part was looked at.
+static void where_of_a_large_output(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct kb_trial trial;
+    char json[sizeof bench_format + 64], *size;
+    snprintf(json, sizeof json, bench_format, "even");
+    size = strstr(json, "1517}");
+    assert_non_null(size);
+    memmove(size + 7, size + 4, strlen(size + 4) + 1);
+    memcpy(size, "1230000", 7); // 30000 rows
+    assert_int_equal(toy_setup(&t, kernels, json), 0);
+    assert_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
+    if (!strstr(trial.reason, "615000 of 1230000 elements") ||
+        !strstr(trial.reason, "(in the first 25575 rows: every second element from 1 on)"))
+        fail_msg("%s", trial.reason);
     kb_trial_free(&trial);
     toy_teardown(&t);
 }
@@ -468,6 +490,7 @@ int main(void)
         cmocka_unit_test(weak_tolerance_is_told),
         cmocka_unit_test(fault_is_the_kernels),
         cmocka_unit_test(case_event_says_where),
+        cmocka_unit_test(where_of_a_large_output),
         cmocka_unit_test(reference_is_checked),
         cmocka_unit_test(too_large_a_case_is_not_usable),
         cmocka_unit_test(pool_is_refilled_with_new_sets),
