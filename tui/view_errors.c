@@ -252,6 +252,8 @@ static void add_map(const cJSON *output, int width, struct kb_lines *out)
     kb_lines_add(out);
     struct kb_line *head = kb_lines_add(out);
     kb_spanf(head, KB_STYLE_DIM, "where %s is wrong (%d x %d tiles)", kb_json_text(output, "arg", "?"), rows, columns);
+    if (kb_json_text(output, "where", NULL))
+        kb_lines_text(out, KB_STYLE_TEXT, width, 2, kb_json_text(output, "where", ""));
     int twice = columns * 2 + 2 <= width ? 2 : 1;
     for (int y = 0; y < rows; y++) {
         struct kb_line *l = kb_lines_add(out);
