@@ -187,6 +187,9 @@ static void broken_wrong_and_empty_sources_fail_where_they_should(void **state)
     assert_int_equal(kb_json_int(error, "line", 0), 3);
     assert_string_equal(kb_json_text(variant_of(document, "coalesced"), "status", ""), "fail");
     rung_is(document, "shared", "verify", "fail", "");
+    char *shared = cJSON_PrintUnformatted(variant_of(document, "shared"));
+    assert_non_null(strstr(shared, "\"where\":\"all of them\""));
+    free(shared);
     rung_is(document, "tuned", "verify", "pass", "");
     cJSON_Delete(document);
     kb_remove_tree(dir);

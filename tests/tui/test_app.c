@@ -541,6 +541,23 @@ static void test_reported(void **state)
     free(shown);
 }
 
+static void test_where(void **state)
+{
+    (void)state;
+    build(1);
+    rung(1, "verify", "fail", "odd: y: 2 of 8 elements are wrong (the last column of every row)");
+    apply("{\"type\":\"case\",\"variant\":\"one\",\"version\":1,\"rung\":\"verify\",\"case\":0,\"status\":\"fail\","
+          "\"outputs\":[{\"arg\":\"y\",\"status\":\"fail\",\"map\":{\"rows\":2,\"columns\":4,\"cells\":\"000f000f\"},"
+          "\"where\":\"the last column of every row\"}]}");
+    done(1, "fail");
+    press('2');
+    press(KB_KEY_ENTER);
+    char *shown = screen_text(140, 36), *head = strstr(shown, "where y is wrong (2 x 4 tiles)");
+    assert_non_null(head);
+    assert_non_null(strstr(head, "the last column of every row"));
+    free(shown);
+}
+
 static void test_old_versions(void **state)
 {
     (void)state;
@@ -647,6 +664,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_export, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_where, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_case_picker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log, set_up, tear_down),
