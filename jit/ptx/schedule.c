@@ -251,7 +251,8 @@ static bool run_cta(struct ptx_thread *t, struct ptx_cta *c, int64_t quantum)
             uint64_t before = w->steps;
             int64_t slice = quantum < SLICE ? quantum : SLICE;
             enum ptx_warp_state state = ptx_run_warp(w, slice);
-            if (state == PTX_WARP_READY && w->steps != before) // with its share used up by others it did not run
+            // A warp that ended or waits may have changed memory before; one that got no turn does not repeat itself.
+            if (w->watch.wrote || (state == PTX_WARP_READY && w->steps != before))
                 ptx_watch_warp(w);
             if (t->stop || asked_to_stop(t, w->steps - before))
                 return true;

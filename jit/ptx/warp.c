@@ -356,6 +356,9 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         c->lanes += (uint32_t)__builtin_popcount(s->mask);
         if (b->strong)
             ptx_clock_meet(w);
+        if (b->writes && !w->watch.wrote) // before anybody can see it: nobody is stuck at what memory was
+            atomic_fetch_add(&t->launch->version, 1);
+        w->watch.wrote |= b->writes;
         if (b->sync)
             ptx_shadow_warp_sync(w);
         if (b->sync)
@@ -368,7 +371,6 @@ enum ptx_warp_state ptx_run_warp(struct ptx_warp *w, int64_t quantum)
         if (b->strong)
             ptx_clock_meet(w);
         quantum -= b->count + 1 + (b->strong ? STRONG_WEIGHT : 0); // a strong access may be a spin loop's
-        w->watch.wrote |= b->writes;
         w->watch.waited |= b->strong;
         if (w->steps > t->launch->budget)
             ptx_report_endless(w, "");
