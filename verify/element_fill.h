@@ -73,11 +73,14 @@ KBE_FN double kbe_fill_double(const struct kbe_fill *f, kbe_u64 i, kbe_u64 h)
 }
 // ---- hard inputs ----
 
-// -2 to 2 with zeros of both signs, so that there are ties everywhere; every second row begins as the one before it.
+// -2 to 2 with zeros of both signs, so that there are ties everywhere; every second row begins as the one before it,
+// and one in eight has no positive numbers.
 KBE_FN double kbe_hard_whole(const struct kbe_fill *f, kbe_u64 row, kbe_u64 column)
 {
     kbe_u64 from = column < f->inner / 2 ? row & ~1ull : row;
     int v = (int)(kbe_random(f->key, from * f->inner + column) >> 61); // 0 to 7
+    if ((row & 7) == 7) // nothing above zero, so that zeros of both signs are the largest
+        v = v > 4 ? v - 4 : v;
     return v == 0 ? -2.0 : v < 3 ? -1.0 : v == 3 ? -0.0 : v == 4 ? 0.0 : v < 7 ? 1.0 : 2.0;
 }
 // Neighbours of opposite sign that agree in the upper half of their digits.
@@ -178,14 +181,18 @@ KBE_FN double kbe_hard_double(const struct kbe_fill *f, kbe_u64 i, kbe_u64 h)
     }
     case KBE_LOGNORMAL:
         return kbe_exp(KBE_ADD(f->a, KBE_MUL(f->b, kbe_max(kbe_min(v, 4.0), -4.0))));
-    default: // minus zero stays what it is
+    default: // whole numbers stay such, whatever the spread; and minus zero what it is
+        if (f->hard == KBE_WHOLE)
+            return v;
         return f->a == 0 ? KBE_MUL(f->b, v) : KBE_ADD(f->a, KBE_MUL(f->b, v));
     }
 }
 
-KBE_FN int kbe_fill_replaced(const struct kbe_fill *f, kbe_u64 i) // one element at least
+// A 64th of the elements, one at least; for every second key that one alone, which no sample of the inputs shows.
+KBE_FN int kbe_fill_replaced(const struct kbe_fill *f, kbe_u64 i)
 {
-    return f->other && ((kbe_random(~f->other, i) & 63) == 0 || i == f->other % kbe_umax(f->inner * f->rows, 1));
+    return f->other && ((!(f->other & 1) && (kbe_random(~f->other, i) & 63) == 0) ||
+                        i == f->other % kbe_umax(f->inner * f->rows, 1));
 }
 KBE_FN kbe_u64 kbe_fill_code(const struct kbe_fill *f, kbe_u64 i)
 {
@@ -197,7 +204,7 @@ KBE_FN kbe_u64 kbe_fill_code(const struct kbe_fill *f, kbe_u64 i)
 
 // ---- probes: inputs that moved by a little ----
 
-enum kbe_move { KBE_MOVE_UP, KBE_MOVE_DOWN, KBE_MOVE_ROWS, KBE_MOVE_RANDOM, KBE_MOVE_SOME };
+enum kbe_move { KBE_MOVE_UP, KBE_MOVE_DOWN, KBE_MOVE_HIGHER, KBE_MOVE_ROWS, KBE_MOVE_RANDOM, KBE_MOVE_SOME };
 struct kbe_probe {
     kbe_u64 key;     // of the signs, or of which elements
     kbe_u64 inner;   // length of a row
@@ -215,6 +222,8 @@ KBE_FN kbe_u64 kbe_probe_code(const struct kbe_probe *p, kbe_u64 code, kbe_u64 i
     }
     kbe_u64 h = kbe_random(p->key, p->move == KBE_MOVE_ROWS ? i / p->inner : i);
     int up = p->move == KBE_MOVE_UP || (p->move != KBE_MOVE_DOWN && h >> 63);
+    if (p->move == KBE_MOVE_HIGHER) // positive ones away from zero, negative ones towards it
+        up = v > 0;
     double share = p->delta;
     if (p->move == KBE_MOVE_RANDOM) // two sizes of one sign each would be a pattern of their own
         share = KBE_MUL(share, KBE_ADD(0.5, kbe_unit(h << 1)));

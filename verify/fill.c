@@ -61,7 +61,7 @@ bool kb_fill_of(const struct kb_data *d, const struct kb_case_data *c, uint64_t 
 bool kb_set_fill_of(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int arg,
                     struct kbe_fill *out)
 {
-    struct kb_hard hard = {d->bench, c->index, (const int64_t(*)[KB_MAX_DIMS])c->shape, c->elements};
+    struct kb_hard hard = {d->bench, c->index, (const int64_t(*)[KB_MAX_DIMS])c->shape, c->elements, d->on_cpu};
     bool generated = kb_fill_of(d, c, s->number, s->base, arg, out);
     if (generated && s->stressed)
         kb_hard_fill(&hard, s->stress, arg, out);

@@ -103,9 +103,38 @@ static bool has_few_rows(const struct kb_hard *h)
     return false;
 }
 
+static int64_t param_in(const struct kb_hard *h, int case_index, const char *name)
+{
+    struct kb_names names = {0};
+    struct kb_error unused;
+    int64_t value = 0;
+    if (!kb_case_names(h->bench, case_index, h->on_cpu, NULL, &names, &unused) && kb_names_get(&names, name))
+        value = *kb_names_get(&names, name);
+    kb_names_free(&names);
+    return value;
+}
+
+// No case has more of some param, and no timed one as much.
+static bool is_largest(const struct kb_hard *h)
+{
+    for (int k = 0; k < h->bench->params.count; k++) {
+        const char *name = h->bench->params.items[k].name;
+        int64_t value = param_in(h, h->case_index, name);
+        bool most = true;
+        for (int i = 0; i < h->bench->case_count && most; i++) {
+            int64_t other = param_in(h, i, name);
+            most = i == h->case_index || (h->bench->cases[i].timed ? other < value : other <= value);
+        }
+        if (most && h->bench->case_count > 1)
+            return true;
+    }
+    return false;
+}
+
 bool kb_hard_applies(const struct kb_hard *h, enum kb_stress kind, bool small)
 {
-    if (kinds[kind].timed ? !h->bench->cases[h->case_index].timed : !small)
+    const struct kb_case *c = &h->bench->cases[h->case_index];
+    if (kinds[kind].timed ? !c->timed && (c->fills || !is_largest(h)) : !small)
         return false;
     if (kinds[kind].shift && !has_few_rows(h))
         return false;

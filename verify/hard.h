@@ -16,7 +16,8 @@ enum kb_stress { // by itself, on a small case
     KB_STRESS_WHOLE,
     KB_STRESS_SPIKES,
     KB_STRESS_OFFSET,
-    KB_STRESS_MIXED, // on timed cases: each row of another kind; turned, where there are few rows
+    KB_STRESS_MIXED, // on timed cases and the largest in some param: each row of another kind; turned, where there are
+                     // few rows
     KB_STRESS_MIXED_2,
     KB_STRESS_MIXED_3,
     KB_STRESS_MIXED_4,
@@ -31,6 +32,7 @@ struct kb_hard { // what decides besides the kind
     int case_index;
     const int64_t (*shape)[KB_MAX_DIMS]; // by argument
     const int64_t *elements;
+    bool on_cpu;
 };
 // Whether the kind is tried on this case and changes an input. small: the case is the one for kinds by themselves.
 bool kb_hard_applies(const struct kb_hard *, enum kb_stress, bool small);

@@ -47,19 +47,22 @@ static void add(struct kb_data *d, int case_index, const char *param, int64_t va
     *n = (struct kb_neighbour){.data = {.index = case_index}, .param = param, .value = value};
 }
 
-// Content of a file has one size.
-static bool has_files(const struct kb_bench *b)
+// Content of a file has one size; integers may be indices, which belong to one.
+static bool has_fixed_inputs(const struct kb_bench *b)
 {
     for (int i = 0; i < b->case_count; i++)
-        for (int arg = 0; arg < b->arg_count; arg++)
-            if (kb_hard_own_fill(b, i, arg)->kind == KB_FILL_FILE)
+        for (int arg = 0; arg < b->arg_count; arg++) {
+            enum kb_fill_kind fill = kb_hard_own_fill(b, i, arg)->kind;
+            bool input = b->args[arg].role == KB_INPUT || b->args[arg].role == KB_INOUT;
+            if (input && (fill == KB_FILL_FILE || fill == KB_FILL_INTEGERS))
                 return true;
+        }
     return false;
 }
 
 void kb_neighbours_find(struct kb_data *d)
 {
-    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL || has_files(d->bench))
+    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL || has_fixed_inputs(d->bench))
         return;
     const struct kb_names *params = &d->bench->params;
     d->neighbours = kb_alloc(KB_MOST_NEIGHBOURS * sizeof *d->neighbours);

@@ -10,7 +10,7 @@
 enum {
     SLOW_US = 100000,      // a reference that takes longer is not asked for sums
     PATIENCE_US = 2000000, // nor for further probes of the condition, once these have taken so long
-    LEAST_PROBES = 4,
+    LEAST_PROBES = 5,
     FEW_OUTPUTS = 64,
     WINDOWS = 16, // of an output, looked at for sums
     WINDOW = 4096,
@@ -239,7 +239,7 @@ static const int moves[] = {KBE_MOVE_UP,     KBE_MOVE_UP,     KBE_MOVE_ROWS,   K
                             KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM,
                             KBE_MOVE_DOWN,   KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM,
                             KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM};
-enum { ALTERNATING = 1, USUAL_PROBES = 10 };
+enum { ALTERNATING = 1, USUAL_PROBES = 11 };
 
 // Arithmetic goes on in the widest type of all, single precision at least.
 static double working_bound(const struct kb_data *d, const struct kb_sums *sums)

@@ -9,7 +9,8 @@
 // Condition: how far the reference itself moves when inputs move by a share d, the error that arithmetic in single
 // precision is allowed (kb_bound_working), or two steps of the input's type if that is more. The largest of several
 // probes, since one alone may miss: all values of all arguments up (terms of one sign, or equal ones, err together);
-// one argument up and the next down (what a ratio depends on); each row at random, four times; each element at random,
+// one argument up and the next down (what a ratio depends on); all values higher (sums of both signs, whose terms of
+// one sign are added up first); each row at random, four times; each element at random,
 // four times, and eleven times where there are few outputs or integer ones. An element counts at least as the root mean
 // square of its group.
 //   floating outputs: (what it moved by) / d, times the share of the bound that stands for arithmetic rather than for

@@ -24,7 +24,7 @@ int kb_data_small_case(const struct kb_data *d)
 
 bool kb_stress_applies(const struct kb_data *d, const struct kb_case_data *c, enum kb_stress kind)
 {
-    struct kb_hard hard = {d->bench, c->index, (const int64_t(*)[KB_MAX_DIMS])c->shape, c->elements};
+    struct kb_hard hard = {d->bench, c->index, (const int64_t(*)[KB_MAX_DIMS])c->shape, c->elements, d->on_cpu};
     bool small = kb_data_small_case(d) == c->index && kb_case_is_small(d, c);
     return c->usable && kb_hard_applies(&hard, kind, small);
 }

@@ -335,6 +335,7 @@ static void run_thread(struct ptx_thread *t)
         if (run_cta(t, c, turns ? QUANTUM : FIRST_QUANTUM)) {
             end_cta(t, c);
             resident--;
+            progress = (struct progress){0}; // others may have waited for it
             continue;
         }
         turns = true;
