@@ -60,6 +60,12 @@ bool run_cancelled(const struct kb_frame *f)
     return !strcmp(type, "quit") || (!strcmp(type, "cancel") && kb_json_int(next->head, "of", -1) == kb_frame_job(f));
 }
 
+bool run_was_refused(const struct run_worker *w)
+{
+    const struct kb_device_fault *fault = &w->device->fault;
+    return fault->kind == KB_FAULT_REFUSED && !strcmp(fault->name, "CUDA_ERROR_NOT_SUPPORTED");
+}
+
 struct run_version *run_find(struct run_worker *w, const char *key)
 {
     for (int i = 0; i < w->version_count; i++)

@@ -87,6 +87,7 @@ void run_send_findings(const struct kb_frame *, const char *rung, const char *ve
 bool run_cancelled(const struct kb_frame *);
 double run_ms(const struct run_worker *); // since the request came
 bool run_device_lost(const struct run_worker *);
+bool run_was_refused(const struct run_worker *); // the last failure: the device does not run such code at all
 
 cJSON *run_device_json(const struct run_worker *);
 // roofline{} of a `timing` event for a case; time_us NAN with cold_reason: only the work and the floor are known.

@@ -201,9 +201,11 @@ static void time_case(struct run_time_job *j, struct kb_case_data *c)
 static void count_case(struct run_time_job *j, struct kb_case_data *c)
 {
     struct kb_error error = {0};
-    if (run_time_count(j, c, &error))
+    bool failed = run_time_count(j, c, &error);
+    // What the device does not run was said by the rungs before; here there is nothing to time anyway.
+    if (failed && !run_was_refused(j->w))
         run_time_fail(j, c, kb_error_line(&error));
-    if (!j->failed)
+    if (!failed && !j->failed)
         run_time_tell_work(j, c->index);
 }
 

@@ -99,8 +99,7 @@ static cJSON *failure_json(const struct run_worker *w, const struct calls *made,
 // The CPU device does not run an instruction of this kernel: that is nobody's fault, and nothing is proven.
 static bool is_refused(const struct run_worker *w, const struct kb_trial *t)
 {
-    return t->device_failed && !run_finding_fails(t) && w->device->fault.kind == KB_FAULT_REFUSED &&
-           !strcmp(w->device->fault.name, "CUDA_ERROR_NOT_SUPPORTED");
+    return t->device_failed && !run_finding_fails(t) && run_was_refused(w);
 }
 
 static void send_case(const struct run_worker *w, const struct kb_frame *f, const char *version,
