@@ -66,16 +66,9 @@ static void say(struct kb_session *s, struct kb_build *b, cJSON *event)
         cJSON_DeleteItemFromArray(b->results, i);
     }
     kb_emit_build(s, b, event);
-    kb_records_update(s, b);
 }
 
-void kb_advise(struct kb_session *s)
+void kb_advise(struct kb_session *s, struct kb_build *b)
 {
-    for (int i = 0; i < s->slot_count; i++) {
-        struct kb_build *b = s->slots[i].current;
-        if (!b || b->dead || !b->news || !b->finished || !kb_build_passed(b) || kb_late_owed(b))
-            continue;
-        say(s, b, made(s, b));
-        b->news = false;
-    }
+    say(s, b, made(s, b));
 }

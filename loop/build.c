@@ -176,7 +176,7 @@ static void skip_rest(struct kb_session *s, struct kb_build *b, enum kb_rung fro
             kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, reason);
 }
 
-static int failed_rung(const struct kb_build *b)
+int kb_build_failed_rung(const struct kb_build *b)
 {
     for (int i = 0; i < KB_RUNGS_DECIDING; i++)
         if (b->rungs[i] == KB_STATUS_FAIL)
@@ -186,7 +186,7 @@ static int failed_rung(const struct kb_build *b)
 
 bool kb_build_failed(const struct kb_build *b)
 {
-    return failed_rung(b) >= 0;
+    return kb_build_failed_rung(b) >= 0;
 }
 
 bool kb_build_passed(const struct kb_build *b)
@@ -197,11 +197,6 @@ bool kb_build_passed(const struct kb_build *b)
         if (b->rungs[i] != KB_STATUS_PASS && b->rungs[i] != KB_STATUS_NA)
             return false;
     return true;
-}
-
-static int64_t since_us(const struct kb_build *b)
-{
-    return b->saved_us ? b->saved_us : b->started_us;
 }
 
 // Binaries are large: only the newest keep them, and those that others are compared with.
@@ -228,6 +223,7 @@ static void remember(struct kb_session *s, struct kb_build *b)
         if (slot->known[i] == b)
             return;
     if (slot->known_count == KEEP_KNOWN) {
+        kb_ended_build(s, slot->known[0]);
         kb_build_unref(slot->known[0]);
         memmove(slot->known, slot->known + 1, sizeof *slot->known * (KEEP_KNOWN - 1));
         slot->known_count--;
@@ -237,26 +233,11 @@ static void remember(struct kb_session *s, struct kb_build *b)
     drop_old_blobs(s, slot);
 }
 
-static cJSON *done_event(const struct kb_build *b, double ms)
-{
-    int failed = failed_rung(b);
-    bool skipped = failed < 0 && b->rungs[KB_RUNG_TIME] == KB_STATUS_SKIP;
-    cJSON *event = kb_build_event(b, "done");
-    kb_json_set_text(event, "status", failed >= 0 ? "fail" : skipped ? "skip" : "pass");
-    kb_json_set_text(event, "rung", failed >= 0 ? kb_rungs[failed].name : NULL);
-    if (failed >= 0 && b->fault_of)
-        kb_json_set_text(event, "fault_of", b->fault_of);
-    kb_json_set_number(event, "ms", ms);
-    kb_json_set_number(event, "first_verdict_ms", (double)(b->verdict_us - since_us(b)) / 1000.0);
-    return event;
-}
-
 static void finish(struct kb_session *s, struct kb_build *b)
 {
-    cJSON *event = done_event(b, (double)(b->verdict_us - since_us(b)) / 1000.0);
     b->finished = true;
     remember(s, b);
-    kb_emit_build(s, b, event);
+    kb_emit_build(s, b, kb_build_outcome(b, "verdict", b->verdict_us));
     kb_goal_check(s, b);
     kb_late_begin(s, b);
     kb_records_update(s, b);
@@ -296,7 +277,7 @@ void kb_build_disproved(struct kb_session *s, struct kb_build *b)
     for (int i = KB_RUNGS_DECIDING; i < KB_RUNGS; i++)
         if (b->rungs[i] == KB_STATUS_NONE)
             kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, "races failed");
-    kb_emit_build(s, b, done_event(b, (double)(kb_now_us() - since_us(b)) / 1000.0));
+    kb_emit_build(s, b, kb_build_outcome(b, "verdict", kb_now_us()));
     if (compared && current && kb_build_passed(current))
         current->settled_timing = current->rungs[KB_RUNG_TIME] == KB_STATUS_PASS;
     kb_pin_lost(s, b);
@@ -451,12 +432,13 @@ void kb_build_allowed(struct kb_session *s, struct kb_build *b)
 void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
 {
     struct kb_slot *slot = &s->slots[index];
+    kb_ended_build(s, b); // as it was left
     kb_build_ref(b);
     kb_build_unref(slot->current);
     slot->current = b;
-    b->dead = false;
+    b->dead = b->done = false;
     b->known = true;
-    s->last_save_us = kb_now_us();
+    b->started_us = b->verdict_us = s->last_save_us = kb_now_us(); // its verdict is known already
     kb_profile_yield(s);
     kb_shared_unref(b->source);
     b->source = slot->source->latest;
@@ -564,7 +546,7 @@ static void drop_results(struct kb_build *b, enum kb_rung from)
         const cJSON *event = cJSON_GetArrayItem(b->results, i);
         const char *type = kb_json_text(event, "type", "");
         int rung = kb_rung_parse(kb_json_text(event, "rung", "time"));
-        if (!strcmp(type, "done") ||
+        if (!strcmp(type, "verdict") || !strcmp(type, "done") ||
             (rung >= (int)from && strcmp(type, "errors") && strcmp(type, "scan") && strcmp(type, "resources")))
             cJSON_DeleteItemFromArray(b->results, i);
     }
@@ -589,7 +571,7 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
     b->counted_bytes = false;
     b->fault_of = NULL;
     drop_results(b, b->next);
-    b->finished = b->settled_timing = b->doubted = b->set_up_refused = false;
+    b->finished = b->done = b->settled_timing = b->doubted = b->set_up_refused = false;
     b->started_us = kb_now_us();
     b->saved_us = 0;
     memcpy(b->contract, s->contract, sizeof b->contract);

@@ -130,10 +130,17 @@ static bool is_last_of_rung(const cJSON *event)
     return true;
 }
 
+// Records of before there were verdicts have `done` in its place.
+static const cJSON *last_verdict(const struct kb_report *r)
+{
+    const cJSON *event = kb_report_last(r, "verdict", -1);
+    return event ? event : kb_report_last(r, "done", -1);
+}
+
 // `races` found it wrong behind its verdict: what was timed before is no speed, and no goal is met by it.
 static bool taken_back(const struct kb_report *r)
 {
-    return !strcmp(kb_json_text(kb_report_last(r, "done", -1), "rung", ""), kb_rungs[KB_RUNG_RACES].name);
+    return !strcmp(kb_json_text(last_verdict(r), "rung", ""), kb_rungs[KB_RUNG_RACES].name);
 }
 
 // What the verdict does not stand on.
@@ -155,8 +162,8 @@ static void gaps(const struct kb_report *r)
 
 static void verdict(const struct kb_report *r)
 {
-    const cJSON *event, *done = kb_report_last(r, "done", -1), *goal = kb_report_last(r, "goal", -1);
-    const char *status = kb_json_text(r->results, "status", "unknown"), *rung = kb_json_text(done, "rung", NULL);
+    const cJSON *event, *judged = last_verdict(r), *goal = kb_report_last(r, "goal", -1);
+    const char *status = kb_json_text(r->results, "status", "unknown"), *rung = kb_json_text(judged, "rung", NULL);
     kb_text_add(r->out, "\n## Verdict\n\n");
     kb_text_addf(r->out, "**%s**", status);
     if (rung) {

@@ -84,10 +84,13 @@ void kb_late_retry(struct kb_session *s)
         if (!b || b->dead || !kb_build_passed(b))
             continue;
         for (int rung = KB_RUNG_LATE; rung < KB_RUNGS; rung++)
-            if (b->rungs[rung] == KB_STATUS_NA)
+            if (b->rungs[rung] == KB_STATUS_NA) {
                 b->rungs[rung] = KB_STATUS_NONE;
+                b->done = false;
+            }
         kb_late_begin(s, b);
     }
+    s->again = true;
 }
 
 // What is still owed by the newest content of each variant: of one that failed only why, and what is under way.
@@ -110,7 +113,7 @@ static bool any_owed(const struct kb_session *s, enum kb_rung from, enum kb_rung
 
 bool kb_late_owed(const struct kb_build *b)
 {
-    for (int rung = KB_RUNGS_DECIDING; rung < KB_RUNGS; rung++)
+    for (int rung = KB_RUNG_LATE; rung < KB_RUNGS; rung++)
         if (is_owed(b, (enum kb_rung)rung))
             return true;
     return false;

@@ -310,6 +310,7 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
         keep(&v->seeds, rung <= KB_RUNG_VERIFY ? NULL : v->seeds);
         state->since_ms = m->now_ms;
         v->status = KB_STATUS_RUNNING;
+        v->judged = false;
         v->done_ms = -1;
         set_text(&v->failed_rung, NULL);
         set_text(&v->fault_of, NULL);
@@ -397,12 +398,15 @@ static void drop_comparisons(struct kb_model *m, const char *variant, int number
             }
 }
 
-static void apply_done(struct kb_model *m, const cJSON *event)
+// Recordings of before there were verdicts have `done` in their place.
+static void apply_verdict(struct kb_model *m, const cJSON *event)
 {
     struct kb_model_version *v = event_version(m, event);
     int status = kb_status_parse(kb_json_text(event, "status", "?"));
-    if (!v || status < 0)
+    bool is_verdict = !strcmp(kb_json_text(event, "type", ""), "verdict");
+    if (!v || status < 0 || (v->judged && !is_verdict))
         return;
+    v->judged = is_verdict;
     v->status = (enum kb_status)status;
     v->done_ms = m->now_ms;
     v->first_verdict_ms = kb_json_number(event, "first_verdict_ms", v->first_verdict_ms);
@@ -567,8 +571,8 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_case(m, event, type);
     else if (!strcmp(type, "findings"))
         kb_findings_add(event_version(m, event), event);
-    else if (!strcmp(type, "done"))
-        apply_done(m, event);
+    else if (!strcmp(type, "verdict") || !strcmp(type, "done"))
+        apply_verdict(m, event);
     else if (!strcmp(type, "worker"))
         apply_worker(m, event);
     else if (!strcmp(type, "libs"))

@@ -78,11 +78,11 @@ struct kb_build {
     bool options_allowed, options_refused; // those that ask
     bool settled_timing;                   // the second, paired timing is due
     bool dead;                             // superseded or cancelled: its frames are dropped
-    bool finished;                         // the `done` event was sent
+    bool finished;                         // the `verdict` event was sent
+    bool done;                             // so was `done`: nothing more is to come
     bool claiming, final, known;
     bool set_up_refused;              // `check` refused how it is launched, not what it is
     bool doubted;                     // a rung failed, perhaps since its bench is guessed: there is no verdict
-    bool news;                        // events since its last advice
     bool stored;                      // its binaries are in the history
     bool sass_stored, samples_stored; // likewise
     bool counted_bytes;               // the first stage of its counters is there
@@ -432,6 +432,7 @@ void kb_build_resources(struct kb_session *, struct kb_build *); // what the com
 void kb_build_errors(struct kb_session *, struct kb_build *, const cJSON *frame); // the `errors` frame
 void kb_build_cancel(struct kb_session *, struct kb_build *);                     // by hand: the rungs left are skipped
 bool kb_build_in_flight(const struct kb_build *);
+int kb_build_failed_rung(const struct kb_build *); // that decides, the first; -1: none
 bool kb_build_failed(const struct kb_build *);
 bool kb_build_passed(const struct kb_build *);
 void kb_build_disproved(struct kb_session *, struct kb_build *); // a late rung failed: its verdict is taken back
@@ -495,7 +496,7 @@ void kb_late_begin(struct kb_session *, struct kb_build *); // its verdict is kn
 void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, const char *reason);
 void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
 bool kb_late_due(const struct kb_build *, enum kb_rung);
-bool kb_late_owed(const struct kb_build *); // some of those that say why are still to come (not `races`)
+bool kb_late_owed(const struct kb_build *); // some of them are still to come
 bool kb_late_done(struct kb_session *);     // once: nothing is left, or the time for it is over
 int kb_late_wait_ms(const struct kb_session *);
 void kb_late_retry(struct kb_session *);
@@ -504,7 +505,14 @@ void kb_late_event(struct kb_session *, struct kb_build *, const cJSON *head); /
 char *kb_name_for_people(const struct kb_session *, const struct kb_build *, const char *file);
 
 // advise.c: what limits a version, once nothing is owed any more
-void kb_advise(struct kb_session *);
+void kb_advise(struct kb_session *, struct kb_build *);
+
+// ended.c: the verdict, and `done`, once for each build
+cJSON *kb_build_outcome(const struct kb_build *, const char *type, int64_t at_us); // the event; at: on kb_now_us
+void kb_ended_step(struct kb_session *);                     // for those that owe nothing any more
+void kb_ended_all(struct kb_session *);                      // for all with a verdict: the session ends
+void kb_ended_slot(struct kb_session *, struct kb_slot *);   // likewise: its variant left the bench
+void kb_ended_build(struct kb_session *, struct kb_build *); // likewise: whatever it owes does not come
 
 // counted.c: sections and counters from what the CPU device counted
 void kb_counted(struct kb_session *, struct kb_build *);

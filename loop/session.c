@@ -65,7 +65,6 @@ void kb_emit(struct kb_session *s, cJSON *event)
 void kb_emit_build(struct kb_session *s, struct kb_build *b, cJSON *event)
 {
     emit(s, event);
-    b->news = true;
     cJSON_AddItemToArray(b->results, event);
 }
 
@@ -278,6 +277,7 @@ void kb_session_free(struct kb_session *s)
         return;
     s->ending = true;
     if (s->io && !s->ended) {
+        kb_ended_all(s);
         cJSON *event = kb_event("end");
         kb_json_set_text(event, "reason", "quit");
         kb_emit(s, event);
@@ -365,6 +365,7 @@ static void end_once(struct kb_session *s)
     if (kb_tracing_pending(s))
         return;
     s->ending = true;
+    kb_ended_all(s);
     cJSON *event = kb_event("end");
     kb_json_set_text(event, "reason", "once");
     kb_emit(s, event);
@@ -382,8 +383,8 @@ void kb_session_step(struct kb_session *s)
     kb_profile_step(s);
     kb_races_step(s);
     kb_disasm_step(s);
-    kb_advise(s);
     kb_pin_update(s);
+    kb_ended_step(s);
     end_once(s);
     if (s->ending && !kb_records_pending(s))
         s->ended = true;

@@ -291,8 +291,10 @@ static void swap_slots(struct kb_session *s, struct kb_bench *next)
     struct kb_slot *old = s->slots;
     int old_count = s->slot_count;
     for (int i = 0; i < old_count; i++)
-        if (kb_bench_find_variant(next, old[i].name) < 0 && old[i].current)
+        if (kb_bench_find_variant(next, old[i].name) < 0 && old[i].current) {
+            kb_ended_slot(s, &old[i]);
             kb_build_supersede(s, old[i].current, "the variant was removed from the bench");
+        }
     struct kb_slot *slots = kb_alloc(sizeof *slots * (size_t)(next->variant_count + 1));
     for (int i = 0; i < next->variant_count; i++) {
         for (int k = 0; k < old_count; k++)

@@ -13,7 +13,7 @@
 struct waiting {
     struct kb_model model;
     const char *variant;
-    bool done, answered;
+    bool judged, answered;
     cJSON *answer; // the `exported` event
 };
 
@@ -22,8 +22,8 @@ static void on_event(void *context, const cJSON *event)
     struct waiting *w = context;
     const char *type = kb_json_text(event, "type", "");
     kb_model_apply(&w->model, event);
-    if (!strcmp(type, "done") && !strcmp(kb_json_text(event, "variant", ""), w->variant))
-        w->done = true;
+    if (!strcmp(type, "verdict") && !strcmp(kb_json_text(event, "variant", ""), w->variant))
+        w->judged = true;
     if (strcmp(type, "exported"))
         return;
     cJSON_Delete(w->answer);
@@ -69,9 +69,9 @@ static int wait_and_write(struct waiting *w, struct kb_session *s, const struct 
             say("stopped before the case was written", NULL);
             return 128 + (kb_stopped_by() ? kb_stopped_by() : SIGTERM);
         }
-        if (!w->done && source_is_lost(w))
+        if (!w->judged && source_is_lost(w))
             return KB_EXIT_FAILED;
-        if (!w->done || asked)
+        if (!w->judged || asked)
             continue;
         struct kb_error e = {0};
         int index = kb_case_named(&w->model, o->case_name, &e);

@@ -21,6 +21,7 @@ struct kb_replay {
     int64_t last_us; // of the last step; 0: none yet
     int speed;       // power of two
     bool stopped;
+    bool verdicts; // it has such events; older ones have `done` in their place
     char text[96];
 };
 
@@ -43,6 +44,7 @@ static void read_lines(struct kb_replay *r, char *data, size_t size)
         if (event && kb_json_text(event, "type", NULL)) {
             KB_GROW(r->events, r->count, r->capacity);
             r->events[r->count++] = event;
+            r->verdicts = r->verdicts || !strcmp(kb_json_text(event, "type", ""), "verdict");
         } else {
             cJSON_Delete(event);
             r->bad_lines += n > 0;
@@ -152,9 +154,9 @@ void kb_replay_seek_end(struct kb_replay *r)
     kb_replay_seek(r, end_ms(r));
 }
 
-static bool is_done(const struct kb_replay *r, int i)
+static bool is_verdict(const struct kb_replay *r, int i)
 {
-    return !strcmp(kb_json_text(r->events[i], "type", ""), "done");
+    return !strcmp(kb_json_text(r->events[i], "type", ""), r->verdicts ? "verdict" : "done");
 }
 
 static void seek_verdict(struct kb_replay *r, int direction)
@@ -162,7 +164,7 @@ static void seek_verdict(struct kb_replay *r, int direction)
     int i = direction > 0 ? r->next : r->next - 1;
     int64_t now = kb_replay_time_ms(r);
     for (; i >= 0 && i < r->count; i += direction)
-        if (is_done(r, i) && (direction > 0 || time_of(r, i) < now)) {
+        if (is_verdict(r, i) && (direction > 0 || time_of(r, i) < now)) {
             kb_replay_seek(r, time_of(r, i));
             return;
         }

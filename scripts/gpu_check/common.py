@@ -95,8 +95,8 @@ class Follow:
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
 
-def is_done(variant):
-    return lambda e: e["type"] == "done" and e.get("variant") == variant
+def is_verdict(variant):
+    return lambda e: e["type"] == "verdict" and e.get("variant") == variant
 
 
 def settled(variant):

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import signal
 
-from gpu_check.common import KERNELS, Follow, bench_with, is_done, run
+from gpu_check.common import KERNELS, Follow, bench_with, is_verdict, run
 
 
 FAULTS = {
@@ -29,20 +29,20 @@ def check_faults(check, build, args):
     source = (KERNELS / "softmax" / "naive.cu").read_text()
     rows = []
     try:
-        session.wait(is_done("naive"))
-        session.wait(is_done("tuned"))
+        session.wait(is_verdict("naive"))
+        session.wait(is_verdict("tuned"))
         for n, (name, (old, new)) in enumerate(FAULTS.items()):
             if old not in source:
                 check.fail(f"{name}: the source changed, this check does not fit it")
                 return
             start = session.save("naive.cu", source.replace(old, new))
-            done = session.wait(is_done("naive"), start, 90)
+            done = session.wait(is_verdict("naive"), start, 90)
             event = session.events[done]
             took = (event["_at"] - session.saved_at) * 1000
             reason = next((e.get("reason") for e in session.events[start:done + 1]
                            if e["type"] == "rung" and e["status"] == "fail"), None)
             start = session.save("naive.cu", source + f"\n// good again {n}\n")
-            good = session.wait(is_done("naive"), start, 60)
+            good = session.wait(is_verdict("naive"), start, 60)
             recovered = (session.events[good]["_at"] - session.saved_at) * 1000
             rows.append({"fault": name, "rung": event.get("rung"), "reason": reason, "ms": took, "good_again_ms": recovered,
                          "good": session.events[good]["status"]})
@@ -53,7 +53,7 @@ def check_faults(check, build, args):
         pid = next(e["pid"] for e in reversed(session.events) if e["type"] == "worker" and e["role"] == "run" and e.get("pid"))
         os.kill(pid, signal.SIGKILL)
         start = session.save("naive.cu", source + "\n// after the kill\n")
-        good = session.wait(is_done("naive"), start, 60)
+        good = session.wait(is_verdict("naive"), start, 60)
         rows.append({"fault": "killed from outside", "good": session.events[good]["status"],
                      "good_again_ms": (session.events[good]["_at"] - session.saved_at) * 1000})
         if session.events[good]["status"] != "pass":

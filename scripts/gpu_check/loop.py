@@ -5,7 +5,7 @@ import random
 import statistics
 import time
 
-from gpu_check.common import KERNELS, Follow, is_done, percentile, run, settled
+from gpu_check.common import KERNELS, Follow, is_verdict, percentile, run, settled
 
 
 def check_latency(check, build, args):
@@ -14,13 +14,13 @@ def check_latency(check, build, args):
     source = (KERNELS / "softmax" / "tuned.cu").read_text()
     try:
         for variant in ("naive", "coalesced", "shared", "tuned"):
-            session.wait(is_done(variant))
+            session.wait(is_verdict(variant))
         session.wait(settled("tuned"))
         first, whole, parts, verdicts, sets = [], [], {}, [], []
         for i in range(args.saves):
             time.sleep(random.uniform(0.5, 2.5))  # a quick hand on a keyboard; pool, sections and counters go on meanwhile
             start = session.save("tuned.cu", source + f"\n// save {i}\n")
-            done = session.wait(is_done("tuned"), start)
+            done = session.wait(is_verdict("tuned"), start)
             first.append((session.events[done]["_at"] - session.saved_at) * 1000)
             verdicts.append(session.events[done].get("first_verdict_ms"))
             at = session.wait(settled("tuned"), start)
@@ -70,7 +70,7 @@ def check_steps(check, build, args):
                 session.wait(lambda e: e["type"] == "rung" and e.get("variant") == "tuned" and e["rung"] == stage and e["status"] == "running", start)
                 time.sleep(0.01 + 0.03 * i)
                 start = session.save("tuned.cu", source + f"\n// after {stage} {i}\n")
-                waits[stage].append((session.events[session.wait(is_done("tuned"), start)]["_at"] - session.saved_at) * 1000)
+                waits[stage].append((session.events[session.wait(is_verdict("tuned"), start)]["_at"] - session.saved_at) * 1000)
         check.text = f"sections: first {sections[0]:.0f} ms, later {statistics.median(sections[1:]):.0f}; "
         check.data = {"sections_ms": sections, "steps_ms": steps, "first_verdict_ms_of_a_save_in": waits}
         for stage, rows in steps.items():

@@ -54,7 +54,7 @@ static void allowing_runs_it(void **state)
     struct bed *b = begin();
     ask_for(b);
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     const cJSON *asked = bed_find(b, "permission needed=true");
     assert_string_equal(kb_json_text(asked, "line", ""), "sh ref.sh");
     assert_string_equal(kb_json_text(asked, "dir", ""), b->dir);
@@ -63,7 +63,7 @@ static void allowing_runs_it(void **state)
     bed_mark(b);
     kb_session_command(b->session, KB_COMMAND_ALLOW, NULL);
     bed_until_event(b, "permission needed=false");
-    bed_until_event(b, "done variant=a"); // verified again, in inputs that were prepared again
+    bed_until_event(b, "verdict variant=a"); // verified again, in inputs that were prepared again
     assert_int_equal(bed_count(b, "permission needed=true"), 0);
     assert_null(b->model.permission);
     assert_int_equal(bed_log_count(b, "run verify"), verified + 1);
@@ -82,7 +82,7 @@ static void what_changed_meanwhile_is_not_allowed(void **state)
     struct bed *b = begin();
     ask_for(b);
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     bed_mark(b);
     bed_write(b, "helper.py", "print('somebody else put this here')\n");
     kb_session_command(b->session, KB_COMMAND_ALLOW, NULL);
@@ -100,11 +100,11 @@ static void script_is_watched(void **state)
     (void)state;
     struct bed *b = begin();
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     bed_mark(b);
     bed_write(b, "ref.sh", "# another one\ncp \"$KBENCH_IN/x.npy\" \"$KBENCH_OUT/y.npy\"\n");
     bed_until_event(b, "bench");
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     assert_int_equal(bed_log_count(b, "run prepare"), 2);
     bed_free(b);
 }
@@ -187,7 +187,7 @@ static void options_are_asked_for(void **state)
     bed_write(b, "host.sh", "exec g++ \"$@\"\n");
     ask_with(b, "\"options\": [\"-O3\", \"-ccbin=./host.sh\"],");
     bed_start(b);
-    bed_until_event(b, "done variant=a status=fail rung=scan");
+    bed_until_event(b, "verdict variant=a status=fail rung=scan");
     assert_non_null(strstr(bed_reason(b, "a", "scan"), "-ccbin=./host.sh"));
     assert_non_null(strstr(bed_reason(b, "a", "scan"), "kbench-tui allow"));
     assert_int_equal(bed_log_count(b, "compile compile a"), 0);
@@ -196,12 +196,12 @@ static void options_are_asked_for(void **state)
     bed_mark(b);
     kb_session_command(b->session, KB_COMMAND_ALLOW, NULL);
     bed_until_event(b, "permission needed=false");
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     assert_int_equal(bed_log_count(b, "compile compile a"), 1);
     bed_mark(b);
     bed_write(b, "host.sh", "echo another one\n"); // what was allowed is that content
     bed_kernel(b, "a.cu", "a", "", 7);
-    bed_until_event(b, "done variant=a status=fail rung=scan");
+    bed_until_event(b, "verdict variant=a status=fail rung=scan");
     assert_int_equal(bed_count(b, "permission needed=true"), 1);
     bed_free(b);
 }

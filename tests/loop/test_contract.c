@@ -43,11 +43,11 @@ static const char kernel_reference[] =
 static void expect_new_version(struct bed *b, const char *header)
 {
     bed_start(b);
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     bed_mark(b);
     bed_write(b, header, "#define ONE 2\n");
     bed_until_event(b, "build variant=a state=started");
-    bed_until_event(b, "done variant=a status=pass version=2");
+    bed_until_event(b, "verdict variant=a status=pass version=2");
 }
 
 static void headers_by_options_make_versions(void **state)
@@ -100,7 +100,7 @@ static char *contract_of(struct bed *b)
 static void expect_new_contract(struct bed *b, const char *file, const char *text)
 {
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     char *before = contract_of(b);
     bed_mark(b);
     bed_write(b, file, text);

@@ -19,7 +19,7 @@ static struct bed *begin(const char *fake)
     bed_kernel(b, "a.cu", "a", fake, 1);
     bed_kernel(b, "b.cu", "b", "//fake: compile=fail", 1); // never runs
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     return b;
 }
 
@@ -118,7 +118,7 @@ static void without_history_a_file_must_be_named(void **state)
     b->options.no_history = true;
     bed_kernel(b, "a.cu", "a", "//fake: verify=fail", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     reason_is(export(b, 0, NULL), "name a file");
     char *path = bed_path(b, "x.cu"), *text = text_at(export(b, 0, path)), *folder = bed_path(b, ".kbench");
     assert_non_null(strstr(text, "int main()"));
@@ -161,11 +161,11 @@ static void what_did_not_fail_is_refused(void **state)
     reason_is(export(b, 7, NULL), "no such case");
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "//fake: compile=fail", 2);
-    bed_until_event(b, "done variant=a status=fail");
+    bed_until_event(b, "verdict variant=a status=fail");
     reason_is(export(b, -1, NULL), "failed at compile");
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "//fake: races=fail", 3);
-    bed_until_event(b, "done variant=a status=fail rung=races");
+    bed_until_event(b, "verdict variant=a status=fail rung=races");
     reason_is(export(b, -1, NULL), "what the rung races found");
     bed_mark(b);
     kb_session_export(b->session, "nobody", -1, NULL);

@@ -48,7 +48,7 @@ static void they_come_behind_the_settled_timing(void **state)
     struct bed *b = bed();
     bed_start(b);
     until_all(b);
-    int done = index_of(b, "done variant=a"), settled = index_of(b, "timing variant=a stage=settled"),
+    int done = index_of(b, "verdict variant=a"), settled = index_of(b, "timing variant=a stage=settled"),
         sections = index_of(b, "sections variant=a"), bytes = index_of(b, "counters variant=a stage=bytes"),
         rest = index_of(b, "counters variant=a stage=rest");
     assert_true(done < settled && settled < sections && sections < bytes && bytes < rest);
@@ -96,7 +96,7 @@ static void a_save_goes_first(void **state)
     bed_until_event(b, "rung variant=a rung=sections status=running");
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "//fake: time=20", 2);
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     assert_non_null(bed_find(b, "rung variant=a version=1 rung=sections status=skip"));
     bed_until_event(b, "rung variant=a version=2 rung=sections status=pass");
     bed_until_event(b, "rung variant=a version=2 rung=counters status=pass");
@@ -322,7 +322,7 @@ static void listings_and_differences(void **state)
     bed_kernel(b, "a.cu", "a", "//fake: time=20", 7); // another session, another content: v1 lies in the history
     bed_mark(b);
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     assert_null(kb_session_listing(b->session, "a", 1, KB_LISTING_SASS));
     assert_null(kb_session_listing(b->session, "a", 1, KB_LISTING_SASS));
     bed_until_event(b, "listing variant=a version=1 kind=sass ready=true");
@@ -382,10 +382,10 @@ static void a_variant_leaves_the_bench_at(const char *rung, const char *end)
     bed_until_event(b, "bench");
     bed_write(b, "gate", "");
     bed_kernel(b, "a.cu", "a", "//fake: time=18", 1); // and everybody goes on
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_until_event(b, "rung variant=a version=2 rung=sass status=pass");
     bed_until_event(b, "rung variant=a version=2 rung=races status=pass");
-    assert_null(bed_find(b, "done variant=l"));
+    assert_null(bed_find(b, "verdict variant=l"));
     assert_int_equal(b->model.variant_count, 1);
     bed_free(b);
     free(gate);

@@ -86,6 +86,29 @@ static void test_ladder_of_one_version(void **state)
     kb_model_free(&m);
 }
 
+static void test_done_behind_a_verdict_changes_nothing(void **state)
+{
+    (void)state;
+    struct kb_model m;
+    start(&m);
+    build(&m, "aaaa", 1);
+    apply(&m,
+          "{\"type\":\"verdict\",\"t_ms\":70,\"variant\":\"tuned\",\"version\":1,\"status\":\"pass\",\"first_verdict_"
+          "ms\":61}");
+    struct kb_model_version *v = kb_model_current(&m, 1);
+    assert_int_equal(v->status, KB_STATUS_PASS);
+    apply(&m, "{\"type\":\"verdict\",\"t_ms\":80,\"variant\":\"tuned\",\"version\":1,\"status\":\"fail\",\"rung\":"
+              "\"races\"}");
+    assert_int_equal(v->status, KB_STATUS_FAIL);
+    apply(&m,
+          "{\"type\":\"done\",\"t_ms\":90,\"variant\":\"tuned\",\"version\":1,\"status\":\"fail\",\"rung\":\"races\","
+          "\"first_verdict_ms\":99}");
+    assert_int_equal(v->done_ms, 80);
+    assert_true(v->first_verdict_ms == 61);
+    assert_string_equal(v->failed_rung, "races");
+    kb_model_free(&m);
+}
+
 static void test_wrong_version_has_no_speed_and_last_good_stays(void **state)
 {
     (void)state;
@@ -298,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_focus_and_names),
         cmocka_unit_test(test_ladder_of_one_version),
+        cmocka_unit_test(test_done_behind_a_verdict_changes_nothing),
         cmocka_unit_test(test_wrong_version_has_no_speed_and_last_good_stays),
         cmocka_unit_test(test_impossible_time_is_no_speed),
         cmocka_unit_test(test_facts_of_several_launches_add_up),

@@ -35,7 +35,7 @@ static void it_comes_behind_the_verdict_and_holds_nothing_back(void **state)
     char *gate = bed_path(b, "gate"), *fake = kb_format("//fake: time=20\n//fake: races=hold:%s", gate);
     bed_kernel(b, "a.cu", "a", fake, 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     bed_until_event(b, "rung variant=a rung=races status=running");
     bed_until_event(b, "timing variant=a stage=settled");
     bed_until_event(b, "rung variant=a rung=counters status=pass");
@@ -82,8 +82,8 @@ static void a_race_takes_the_verdict_back(void **state)
     bed_until_event(b, "rung variant=a rung=races status=pass");
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "//fake: time=15\n//fake: races=fail", 1);
-    bed_until_event(b, "done variant=a version=2 status=pass");
-    bed_until_event(b, "done variant=a version=2 status=fail rung=races");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=fail rung=races");
     const struct kb_model_version *v = newest(b, "a");
     assert_int_equal(v->status, KB_STATUS_FAIL);
     assert_string_equal(v->failed_rung, "races");
@@ -115,6 +115,67 @@ static void a_race_takes_the_verdict_back(void **state)
     bed_free(b);
 }
 
+// Of variant a; NULL: none.
+static const cJSON *last_of(struct bed *b, int version)
+{
+    const cJSON *event, *last = NULL;
+    cJSON_ArrayForEach(event, b->events) if (!strcmp(kb_json_text(event, "variant", ""), "a") &&
+                                             kb_json_int(event, "version", 0) == version) last = event;
+    return last;
+}
+
+static void done_comes_once_and_last(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    bed_start(b);
+    bed_until_event(b, "done variant=a version=1 status=pass");
+    bed_kernel(b, "a.cu", "a", "//fake: time=15\n//fake: races=fail", 1);
+    bed_until_event(b, "done variant=a version=2");
+    bed_idle(b, 100);
+    assert_int_equal(bed_count(b, "done variant=a version=1"), 1);
+    assert_int_equal(bed_count(b, "advice variant=a version=1"), 1);
+    const cJSON *done = bed_find(b, "done variant=a version=1");
+    assert_ptr_equal(done, last_of(b, 1));
+    assert_string_equal(kb_json_text(done->prev, "type", ""), "advice");
+    assert_int_equal(bed_count(b, "verdict variant=a version=2 status=pass"), 1);
+    assert_int_equal(bed_count(b, "verdict variant=a version=2 status=fail rung=races"), 1);
+    assert_int_equal(bed_count(b, "done variant=a version=2"), 1);
+    assert_int_equal(bed_count(b, "advice variant=a version=2"), 0); // what is wrong has no speed to explain
+    done = bed_find(b, "done variant=a version=2");
+    assert_ptr_equal(done, last_of(b, 2));
+    assert_string_equal(kb_json_text(done, "status", ""), "fail");
+    assert_string_equal(kb_json_text(done, "rung", ""), "races");
+    assert_true(kb_json_number(done, "ms", 0) >= kb_json_number(done, "first_verdict_ms", 1e9));
+    bed_free(b);
+}
+
+static void what_a_newer_save_cuts_short_is_done_once(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    char *gate = bed_path(b, "gate"), *fake = kb_format("//fake: time=20\n//fake: races=hold:%s", gate);
+    bed_kernel(b, "a.cu", "a", fake, 1);
+    bed_start(b);
+    bed_until_event(b, "rung variant=a version=1 rung=races status=running");
+    assert_int_equal(bed_count(b, "done variant=a"), 0);
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 2);
+    bed_until_event(b, "done variant=a version=1 status=pass");
+    assert_non_null(bed_find(b, "rung variant=a version=1 rung=races status=skip"));
+    bed_until_event(b, "done variant=a version=2 status=pass");
+    assert_int_equal(bed_count(b, "done variant=a version=1"), 1);
+    assert_int_equal(bed_count(b, "advice variant=a version=1"), 0); // not all of it was seen
+    assert_ptr_equal(bed_find(b, "done variant=a version=1"), last_of(b, 1));
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: time=17\n//fake: verify=fail",
+               3); // nothing comes behind a plain failure but why
+    bed_until_event(b, "done variant=a version=3 status=fail rung=verify");
+    assert_non_null(bed_find(b, "rung variant=a version=3 rung=races"));
+    free(gate);
+    free(fake);
+    bed_free(b);
+}
+
 static void a_baseline_with_a_race_is_none(void **state)
 {
     (void)state;
@@ -128,7 +189,7 @@ static void a_baseline_with_a_race_is_none(void **state)
     assert_non_null(newest(b, "b")->cases[0].versus);
     bed_mark(b);
     bed_write(b, "gate", "");
-    bed_until_event(b, "done variant=a status=fail rung=races");
+    bed_until_event(b, "verdict variant=a status=fail rung=races");
     bed_until_event(b, "timing variant=b stage=settled"); // anew, beside nothing
     assert_null(newest(b, "b")->cases[0].versus);
     assert_null(b->model.pin_variant);
@@ -197,7 +258,7 @@ static void a_fault_fails_the_version_and_costs_the_worker(void **state)
     struct bed *b = bed();
     bed_kernel(b, "a.cu", "a", "//fake: races=poison", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=fail rung=races");
+    bed_until_event(b, "verdict variant=a status=fail rung=races");
     bed_until_event(b, "rung variant=b rung=races status=pass");
     assert_non_null(strstr(bed_reason(b, "a", "races"), "illegal memory access"));
     assert_int_equal(bed_log_count(b, "races start"), 2);
@@ -254,11 +315,11 @@ static void why_a_version_failed_is_looked_for(void **state)
     bed_kernel(b, "a.cu", "a", "//fake: verify=fail\n//fake: races=fail", 1);
     bed_kernel(b, "b.cu", "b", "//fake: run=fail", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=fail rung=verify");
+    bed_until_event(b, "verdict variant=a status=fail rung=verify");
     bed_mark(b);
     bed_until_event(b, "rung variant=a rung=races status=fail");
     bed_until_event(b, "rung variant=a rung=verify status=fail");
-    assert_null(bed_find(b, "done variant=a"));
+    assert_null(bed_find(b, "verdict variant=a"));
     const char *reason = bed_reason(b, "a", "verify"), *cause = "race at a.cu:14: thread 33 reads s[5]";
     assert_int_equal(strncmp(reason, cause, strlen(cause)), 0);
     assert_non_null(strstr(reason, "; it was told to"));
@@ -292,6 +353,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_comes_behind_the_verdict_and_holds_nothing_back),
         cmocka_unit_test(a_race_takes_the_verdict_back),
+        cmocka_unit_test(done_comes_once_and_last),
+        cmocka_unit_test(what_a_newer_save_cuts_short_is_done_once),
         cmocka_unit_test(a_baseline_with_a_race_is_none),
         cmocka_unit_test(a_save_goes_first),
         cmocka_unit_test(what_cannot_be_watched_fails_nothing),

@@ -44,12 +44,12 @@ static void each_timed_case_is_asked_for_once(void **state)
     assert_string_equal(kb_json_text(event, "source", ""), "reported by the command");
     assert_true(kb_json_number(kb_model_reported(&b->model, 1, 2), "us", 0) == 12.5);
     assert_null(kb_model_reported(&b->model, 1, 0)); // is not timed
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     int asked = bed_log_count(b, "run report"); // once more where the first reading of a.cu ended a request
     assert_in_range(asked, 2, 3);
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "", 2); // a save of a kernel is no reason to ask again
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     bed_idle(b, 50);
     assert_int_equal(bed_log_count(b, "run report"), asked);
     bed_free(b);
@@ -92,12 +92,12 @@ static void save_goes_first(void **state)
     (void)state;
     struct bed *b = begin("wait");
     bed_start(b);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     while (!bed_log_count(b, "run report"))
         bed_idle(b, 5);
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "", 2);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     assert_int_equal(bed_count(b, "reported"), 0);
     assert_int_equal(bed_count(b, "worker state=killed"), 0);
     while (bed_log_count(b, "run report") < 2)
@@ -113,7 +113,7 @@ static void crash_is_told_and_does_not_come_back(void **state)
     bed_until_event(b, "reported variant=rival case=3");
     int asked = bed_log_count(b, "run report"); // the first reading of a.cu may end a request under way
     assert_in_range(asked, 2, 3);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     bed_idle(b, 50);
     assert_int_equal(bed_log_count(b, "run report"), asked);
     assert_int_equal(bed_count(b, "reported variant=rival case=2"), 1);

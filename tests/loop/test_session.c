@@ -21,8 +21,8 @@ static struct bed *started(void)
 {
     struct bed *b = bed_new();
     bed_start(b);
-    bed_until_event(b, "done variant=a");
-    bed_until_event(b, "done variant=b");
+    bed_until_event(b, "verdict variant=a");
+    bed_until_event(b, "verdict variant=b");
     bed_until_event(b, "timing variant=a stage=settled");
     bed_until_event(b, "timing variant=b stage=settled");
     bed_mark(b);
@@ -69,14 +69,14 @@ static void a_save_is_built_once(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_until_event(b, "versus variant=a version=2 verdict=FASTER stage=settled");
     assert_int_equal(bed_count(b, "build variant=a state=started"), 1);
     assert_int_equal(bed_count(b, "build variant=a state=final version=2"), 1);
     assert_int_equal(bed_count(b, "build variant=b state=started"), 0);
     const cJSON *versus = bed_find(b, "versus variant=a version=2");
     assert_int_equal(kb_json_int(kb_json_get(versus, "baseline"), "version", 0), 1);
-    const cJSON *done = bed_find(b, "done variant=a version=2");
+    const cJSON *done = bed_find(b, "verdict variant=a version=2");
     assert_true(kb_json_number(done, "first_verdict_ms", -1) > 0);
     bed_free(b);
 }
@@ -98,7 +98,7 @@ static void undo_shows_the_old_version(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
-    bed_until_event(b, "done variant=a version=2");
+    bed_until_event(b, "verdict variant=a version=2");
     bed_mark(b);
     bed_kernel(b, "a.cu", "a", "//fake: time=20", 0);
     bed_until_event(b, "build variant=a state=final version=1 known=true");
@@ -121,11 +121,11 @@ static void a_newer_save_kills_the_compile(void **state)
     bed_kernel(b, "a.cu", "a", fake, 2); // held too: it waits in the other worker
     bed_until_event(b, "build variant=a state=superseded");
     bed_kernel(b, "a.cu", "a", "//fake: time=12", 3);
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     bed_until_event(b, "worker role=compile state=killed");
     assert_int_equal(bed_count(b, "build variant=a state=superseded"), 2);
-    assert_int_equal(bed_count(b, "done variant=a"), 1);
-    assert_int_equal(bed_count(b, "done variant=a version=2 status=pass"), 1); // what was superseded took no number
+    assert_int_equal(bed_count(b, "verdict variant=a"), 1);
+    assert_int_equal(bed_count(b, "verdict variant=a version=2 status=pass"), 1); // what was superseded took no number
     const struct kb_model_version *v = kb_model_current(&b->model, 0);
     assert_int_equal(v->cold_us, 12);
     free(gate);
@@ -141,7 +141,7 @@ static void a_newer_save_cancels_the_run(void **state)
     bed_until_event(b, "rung variant=a rung=verify status=running");
     bed_until_event(b, "build variant=a state=final version=2"); // settled long ago: it has its number
     bed_kernel(b, "a.cu", "a", "//fake: time=12", 2);
-    bed_until_event(b, "done variant=a version=3 status=pass");
+    bed_until_event(b, "verdict variant=a version=3 status=pass");
     assert_int_equal(bed_count(b, "build variant=a state=superseded version=2"), 1);
     assert_int_equal(bed_count(b, "worker role=run state=killed"), 0);
     assert_int_equal(bed_log_count(b, "run prepare"), 1);
@@ -153,7 +153,7 @@ static void a_failed_compile_names_the_line(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: compile=fail", 1);
-    bed_until_event(b, "done variant=a version=2 status=fail rung=compile");
+    bed_until_event(b, "verdict variant=a version=2 status=fail rung=compile");
     assert_string_equal(bed_status(b, "a", "check"), "skip");
     assert_string_equal(bed_reason(b, "a", "time"), "compile failed");
     const cJSON *errors = kb_json_get(bed_find(b, "errors variant=a"), "errors");
@@ -199,7 +199,7 @@ static void wrong_results_have_no_time(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: verify=fail\n//fake: time=1", 1);
-    bed_until_event(b, "done variant=a version=2 status=fail rung=verify");
+    bed_until_event(b, "verdict variant=a version=2 status=fail rung=verify");
     assert_string_equal(bed_status(b, "a", "time"), "skip");
     assert_int_equal(bed_count(b, "timing variant=a version=2"), 0);
     bed_free(b);
@@ -215,13 +215,13 @@ static void a_bad_bench_changes_nothing(void **state)
     assert_non_null(b->model.bench_error);
     assert_non_null(strstr(b->model.bench_error, "naem"));
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1); // the old bench goes on
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_mark(b);
     bed_write(b, "bench.json", good);
     bed_until_event(b, "bench");
     assert_null(b->model.bench_error);
     bed_idle(b, 100);
-    assert_int_equal(bed_count(b, "done variant=a"), 0); // the same contract: nothing to prove again
+    assert_int_equal(bed_count(b, "verdict variant=a"), 0); // the same contract: nothing to prove again
     free(good);
     bed_free(b);
 }
@@ -232,8 +232,8 @@ static void a_new_contract_proves_all_again(void **state)
     struct bed *b = started();
     bed_kernel(b, "reference.cu", "ref", "", 1);
     bed_until_event(b, "bench");
-    bed_until_event(b, "done variant=a version=1");
-    bed_until_event(b, "done variant=b version=1");
+    bed_until_event(b, "verdict variant=a version=1");
+    bed_until_event(b, "verdict variant=b version=1");
     assert_int_equal(bed_count(b, "rung variant=a rung=compile"), 0);
     assert_int_equal(bed_count(b, "rung variant=a rung=verify status=pass"), 1);
     assert_int_equal(bed_log_count(b, "compile compile reference"), 2);
@@ -246,7 +246,7 @@ static void a_wrong_kb_line_fails_the_scan(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//kb: blok=64", 1);
-    bed_until_event(b, "done variant=a version=2 status=fail rung=scan");
+    bed_until_event(b, "verdict variant=a version=2 status=fail rung=scan");
     assert_non_null(strstr(bed_reason(b, "a", "scan"), "blok"));
     const cJSON *errors = kb_json_get(bed_find(b, "errors variant=a"), "errors");
     assert_int_equal(kb_json_int(cJSON_GetArrayItem(errors, 0), "line", 0), 1);
@@ -258,7 +258,7 @@ static void a_kb_line_is_a_new_version(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//kb: block=64\n//fake: time=20", 0);
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_free(b);
 }
 
@@ -271,7 +271,7 @@ static void a_missing_file_is_calm(void **state)
     bed_until_event(b, "file variant=a state=missing");
     bed_kernel(b, "a.cu", "a", "//fake: time=17", 5);
     bed_until_event(b, "file variant=a state=back");
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     free(path);
     bed_free(b);
 }
@@ -285,7 +285,7 @@ static void pause_notes_and_builds_later(void **state)
     bed_idle(b, 250);
     assert_int_equal(bed_count(b, "build variant=a state=started"), 0);
     kb_session_command(b->session, KB_COMMAND_PAUSE, NULL);
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_free(b);
 }
 
@@ -294,7 +294,7 @@ static void rerun_starts_at_run(void **state)
     (void)state;
     struct bed *b = started();
     kb_session_command(b->session, KB_COMMAND_RERUN, "b");
-    bed_until_event(b, "done variant=b version=1 status=pass");
+    bed_until_event(b, "verdict variant=b version=1 status=pass");
     assert_int_equal(bed_count(b, "rung variant=b rung=check"), 0);
     assert_int_equal(bed_count(b, "rung variant=b rung=run status=pass"), 1);
     bed_free(b);
@@ -320,11 +320,12 @@ static void focus_goes_first(void **state)
     struct bed *b = bed_new();
     b->options.variant = "b";
     bed_start(b);
-    bed_until_event(b, "done");
+    bed_until_event(b, "verdict");
     const cJSON *event, *first = NULL;
-    cJSON_ArrayForEach(event, b->events) if (!first && !strcmp(kb_json_text(event, "type", ""), "done")) first = event;
+    cJSON_ArrayForEach(event, b->events) if (!first && !strcmp(kb_json_text(event, "type", ""), "verdict")) first =
+        event;
     assert_string_equal(kb_json_text(first, "variant", ""), "b");
-    bed_until_event(b, "done variant=a");
+    bed_until_event(b, "verdict variant=a");
     kb_session_command(b->session, KB_COMMAND_FOCUS, "a");
     bed_until_event(b, "focus variant=a");
     bed_free(b);
@@ -337,10 +338,10 @@ static void cancel_skips_the_rest(void **state)
     bed_kernel(b, "a.cu", "a", "//fake: run=wait", 1);
     bed_until_event(b, "rung variant=a rung=run status=running");
     kb_session_command(b->session, KB_COMMAND_CANCEL, NULL);
-    bed_until_event(b, "done variant=a version=2 status=skip");
+    bed_until_event(b, "verdict variant=a version=2 status=skip");
     assert_string_equal(bed_reason(b, "a", "verify"), "cancelled");
     bed_kernel(b, "a.cu", "a", "//fake: time=16", 2);
-    bed_until_event(b, "done variant=a version=3 status=pass");
+    bed_until_event(b, "verdict variant=a version=3 status=pass");
     bed_free(b);
 }
 
@@ -349,13 +350,13 @@ static void a_later_session_knows_the_version(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
-    bed_until_event(b, "done variant=a version=2");
+    bed_until_event(b, "verdict variant=a version=2");
     bed_stop(b);
     bed_mark(b);
     int compiles = bed_log_count(b, "compile compile a");
     bed_start(b);
     bed_until_event(b, "build variant=a state=final version=2 known=true");
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     assert_string_equal(bed_reason(b, "a", "compile"), "built before as v2");
     assert_int_equal(bed_log_count(b, "compile compile a"), compiles);
     bed_free(b);
@@ -367,9 +368,9 @@ static void without_history_numbers_still_rise(void **state)
     struct bed *b = bed_new();
     b->options.no_history = true;
     bed_start(b);
-    bed_until_event(b, "done variant=a version=1");
+    bed_until_event(b, "verdict variant=a version=1");
     bed_kernel(b, "a.cu", "a", "//fake: time=15", 1);
-    bed_until_event(b, "done variant=a version=2");
+    bed_until_event(b, "verdict variant=a version=2");
     char *path = bed_path(b, ".kbench");
     assert_int_not_equal(access(path, F_OK), 0);
     free(path);
@@ -392,9 +393,9 @@ static void a_burst_ends_with_the_last_content(void **state)
     bed_until_event(b, "rung variant=a rung=compile status=running");
     bed_idle(b, 200); // whatever would still start starts now
     bed_write(b, "gate", "");
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     bed_idle(b, 150);
-    assert_int_equal(bed_count(b, "done variant=a"), 1);
+    assert_int_equal(bed_count(b, "verdict variant=a"), 1);
     assert_int_equal(bed_count(b, "build variant=a state=final"), 1);
     assert_int_equal(bed_count(b, "build variant=a state=final version=2"), 1);
     char *objects = bed_read(b, ".kbench/versions/a/2.json"), *source = bed_read(b, "a.cu");
@@ -422,8 +423,8 @@ static void a_stuck_disk_holds_no_verdict_back(void **state)
     setenv("KB_TEST_IO_STALL", stall, 1);
     bed_start(b);
     unsetenv("KB_TEST_IO_STALL");
-    bed_until_event(b, "done variant=a");
-    bed_until_event(b, "done variant=b");
+    bed_until_event(b, "verdict variant=a");
+    bed_until_event(b, "verdict variant=b");
     bed_write(b, "stall", "");
     bed_mark(b);
     kb_lookup_ms = 10;
@@ -432,7 +433,7 @@ static void a_stuck_disk_holds_no_verdict_back(void **state)
     bed_until(b, disk_is_stuck, NULL);
     assert_int_equal(bed_count(b, "build variant=a state=final"), 0);
     unlink(stall);
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_until_event(b, "status level=info");
     free(stall);
     bed_free(b);
@@ -454,7 +455,7 @@ static void many_saves_leave_nothing_behind(void **state)
     struct bed *b = started();
     int before = open_descriptors();
     for (int i = 1; i <= 60; i++) {
-        char *pattern = kb_format("done variant=a version=%d", i + 1);
+        char *pattern = kb_format("verdict variant=a version=%d", i + 1);
         static const char *const fakes[] = {"//fake: time=9", "//fake: run=poison", "//fake: compile=fail",
                                             "//fake: verify=crash"};
         bed_kernel(b, "a.cu", "a", fakes[i % 4], i);
@@ -462,7 +463,7 @@ static void many_saves_leave_nothing_behind(void **state)
         free(pattern);
     }
     bed_kernel(b, "a.cu", "a", "//fake: time=8", 1000);
-    bed_until_event(b, "done variant=a status=pass version=62");
+    bed_until_event(b, "verdict variant=a status=pass version=62");
     bed_until_event(b, "timing variant=a version=62 stage=settled");
     assert_in_range(open_descriptors(), 1, before + 12); // a spare worker more or less
     bed_free(b);

@@ -24,15 +24,15 @@ static struct bed *started(void)
 {
     struct bed *b = bed_new();
     bed_start(b);
-    bed_until_event(b, "done variant=a");
-    bed_until_event(b, "done variant=b");
+    bed_until_event(b, "verdict variant=a");
+    bed_until_event(b, "verdict variant=b");
     bed_mark(b);
     return b;
 }
 
 static void next_save_runs_clean(struct bed *b, int version)
 {
-    char *pattern = kb_format("done variant=a version=%d status=pass", version);
+    char *pattern = kb_format("verdict variant=a version=%d status=pass", version);
     bed_kernel(b, "a.cu", "a", "//fake: time=18", 99);
     bed_until_event(b, pattern);
     free(pattern);
@@ -40,7 +40,7 @@ static void next_save_runs_clean(struct bed *b, int version)
 
 static void fails_in(struct bed *b, const char *fake, const char *rung, const char *words)
 {
-    char *pattern = kb_format("done variant=a version=2 status=fail rung=%s", rung);
+    char *pattern = kb_format("verdict variant=a version=2 status=fail rung=%s", rung);
     bed_kernel(b, "a.cu", "a", fake, 1);
     bed_until_event(b, pattern);
     if (!strstr(bed_reason(b, "a", rung), words))
@@ -80,7 +80,7 @@ static void an_exclusive_gpu_gets_no_spare(void **state)
     struct bed *b = bed_new();
     setenv("KB_FAKE_EXCLUSIVE", "1", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=b");
+    bed_until_event(b, "verdict variant=b");
     bed_idle(b, 200);
     assert_int_equal(bed_log_count(b, "run start"), 1);
     fails_in(b, "//fake: run=poison", "run", "CUDA_ERROR_ILLEGAL_ADDRESS");
@@ -210,8 +210,8 @@ static void a_bench_longer_than_a_line_is_prepared(void **state)
     char *longer = kb_format("{ \"comment\": \"%s\", %s", comment, strchr(text, '{') + 1);
     bed_write(b, "bench.json", longer);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=pass");
-    bed_until_event(b, "done variant=b status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
+    bed_until_event(b, "verdict variant=b status=pass");
     assert_int_equal(bed_count(b, "worker role=run state=ended"), 0);
     assert_int_equal(bed_log_count(b, "run prepare"), 1);
     free(text);
@@ -248,7 +248,7 @@ static void output_is_only_text(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: run=forge\n//fake: verify=fail", 1);
-    bed_until_event(b, "done variant=a version=2");
+    bed_until_event(b, "verdict variant=a version=2");
     assert_string_equal(bed_status(b, "a", "verify"), "fail"); // the forged `done` proved nothing
     bed_until_event(b, "log source=run variant=a");
     int64_t lines = 0, dropped = 0;
@@ -281,7 +281,7 @@ static void cut_lines_are_counted(void **state)
     (void)state;
     struct bed *b = started();
     bed_kernel(b, "a.cu", "a", "//fake: compile=noise", 1);
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_until(b, all_lines_accounted, NULL);
     bed_free(b);
 }
@@ -316,7 +316,7 @@ static void a_hung_run_gives_way_to_a_newer_save(void **state)
     bed_until_event(b, "rung variant=a rung=run status=running");
     kb_peer_longest_ms = SHORT_MS; // the deadline after a cancel
     bed_kernel(b, "a.cu", "a", "//fake: time=18", 2);
-    bed_until_event(b, "done variant=a status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
     bed_free(b);
 }
 
@@ -418,7 +418,7 @@ static void a_worker_that_dies_at_prepare_is_started_three_times(void **state)
     assert_non_null(strstr(bed_reason(b, "a", "check"),
                            "died 3 times while it prepared the inputs: the worker was killed by SIGSEGV"));
     assert_non_null(bed_find(b, "rung variant=b rung=check status=fail fault_of=worker"));
-    assert_non_null(bed_find(b, "done variant=a status=fail rung=check fault_of=worker"));
+    assert_non_null(bed_find(b, "verdict variant=a status=fail rung=check fault_of=worker"));
     bed_free(b);
 }
 
@@ -428,16 +428,16 @@ static void what_workers_died_at_is_tried_again_when_asked(void **state)
     struct bed *b = bed_new();
     setenv("KB_FAKE_PREPARE", "crash", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=fail");
-    bed_until_event(b, "done variant=b status=fail");
+    bed_until_event(b, "verdict variant=a status=fail");
+    bed_until_event(b, "verdict variant=b status=fail");
     assert_int_equal(bed_log_count(b, "run prepare"), 3);
     bed_kernel(b, "a.cu", "a", "//fake: time=18", 3);
-    bed_until_event(b, "done variant=a version=2 status=fail"); // at once: the same bench, the same end
+    bed_until_event(b, "verdict variant=a version=2 status=fail"); // at once: the same bench, the same end
     assert_int_equal(bed_log_count(b, "run prepare"), 3);
     unsetenv("KB_FAKE_PREPARE");
     kb_session_command(b->session, KB_COMMAND_RESTART, NULL);
     kb_session_command(b->session, KB_COMMAND_RERUN, "a");
-    bed_until_event(b, "done variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
     bed_free(b);
 }
 
@@ -449,8 +449,8 @@ static void a_reference_that_faults_is_a_verdict(void **state)
     assert_int_equal(kb_session_exit_code(b->session), 4);
     assert_int_equal(bed_log_count(b, "run prepare"), 1);
     assert_non_null(strstr(bed_reason(b, "a", "check"), "at reference.cu:3"));
-    assert_non_null(bed_find(b, "done variant=a status=fail fault_of=reference"));
-    assert_non_null(bed_find(b, "done variant=b status=fail fault_of=reference"));
+    assert_non_null(bed_find(b, "verdict variant=a status=fail fault_of=reference"));
+    assert_non_null(bed_find(b, "verdict variant=b status=fail fault_of=reference"));
     bed_free(b);
 }
 
@@ -466,7 +466,7 @@ static void a_reference_that_never_ends_is_a_verdict(void **state)
     assert_int_equal(kb_session_exit_code(b->session), 4);
     assert_int_equal(bed_log_count(b, "run prepare"), 1);
     assert_non_null(strstr(bed_reason(b, "a", "check"), "the reference may never end (case 64)"));
-    assert_non_null(bed_find(b, "done variant=b status=fail fault_of=reference"));
+    assert_non_null(bed_find(b, "verdict variant=b status=fail fault_of=reference"));
     bed_free(b);
 }
 
@@ -483,8 +483,8 @@ static void deaths_while_idle_are_counted(void **state)
     struct bed *b = bed_new();
     setenv("KB_FAKE_IDLE", "crash", 1);
     bed_start(b);
-    bed_until_event(b, "done variant=a status=pass");
-    bed_until_event(b, "done variant=b status=pass");
+    bed_until_event(b, "verdict variant=a status=pass");
+    bed_until_event(b, "verdict variant=b status=pass");
     bed_until(b, gave_idle_up, NULL);
     bed_idle(b, 300);
     assert_int_equal(bed_log_count(b, "run idle"), 3);
@@ -505,7 +505,7 @@ static void a_broken_reference_fails_verify(void **state)
     assert_int_equal(kb_session_exit_code(b->session), 4);
     assert_string_equal(bed_status(b, "a", "run"), "pass");
     assert_non_null(strstr(bed_reason(b, "a", "verify"), "the reference does not compile"));
-    assert_non_null(bed_find(b, "done variant=a status=fail rung=verify fault_of=reference"));
+    assert_non_null(bed_find(b, "verdict variant=a status=fail rung=verify fault_of=reference"));
     bed_free(b);
 }
 

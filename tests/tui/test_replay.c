@@ -1,3 +1,5 @@
+#include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "tui/replay.h"
 
@@ -100,6 +102,43 @@ static int open_text(const char *text, struct kb_replay **r, struct kb_error *e)
     return status;
 }
 
+// The record is from before there were verdicts: `done` is the verdict there, and steps go from one to the next. What a
+// session of today would have written in its place shows the same.
+static void test_a_record_without_verdicts(void **state)
+{
+    (void)state;
+    char *data = NULL;
+    size_t size = 0;
+    struct kb_model old, new;
+    kb_model_init(&old);
+    kb_model_init(&new);
+    assert_int_equal(kb_file_read(RECORD, 1 << 24, &data, &size, NULL), 0);
+    int verdicts = 0;
+    for (char *line = strtok(data, "\n"); line; line = strtok(NULL, "\n")) {
+        cJSON *event = cJSON_Parse(line);
+        bool done = !strcmp(kb_json_text(event, "type", ""), "done");
+        kb_model_apply(&old, event);
+        if (done)
+            kb_json_set_text(event, "type", "verdict");
+        kb_model_apply(&new, event);
+        if (done)
+            kb_json_set_text(event, "type", "done");
+        if (done)
+            kb_model_apply(&new, event);
+        verdicts += done;
+        cJSON_Delete(event);
+    }
+    free(data);
+    assert_int_equal(verdicts, 20);
+    cJSON *a = kb_model_document(&old), *b = kb_model_document(&new);
+    assert_true(cJSON_Compare(a, b, true));
+    assert_string_equal(kb_json_text(cJSON_GetArrayItem(kb_json_get(a, "variants"), 0), "status", ""), "pass");
+    cJSON_Delete(a);
+    cJSON_Delete(b);
+    kb_model_free(&old);
+    kb_model_free(&new);
+}
+
 static void test_bad_files(void **state)
 {
     (void)state;
@@ -118,9 +157,8 @@ static void test_bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_seek),
-        cmocka_unit_test(test_play),
-        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_seek),      cmocka_unit_test(test_play),
+        cmocka_unit_test(test_verdicts),  cmocka_unit_test(test_a_record_without_verdicts),
         cmocka_unit_test(test_bad_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
