@@ -159,13 +159,13 @@ static cJSON *event_of(const char *variant)
     return event;
 }
 
-static double spans_of(const cJSON *event, const char *name)
+static int spans_of(const cJSON *event, const char *name)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, kb_json_get(event, "sections"))
     {
         if (!strcmp(kb_json_text(item, "name", ""), name))
-            return kb_json_number(item, "spans", NAN);
+            return (int)kb_json_int(item, "spans", -2);
     }
     return -1;
 }
