@@ -276,7 +276,8 @@ void kb_build_disproved(struct kb_session *s, struct kb_build *b)
         replace(&slot->previous, good_before(slot, slot->good));
     for (int i = KB_RUNGS_DECIDING; i < KB_RUNGS; i++)
         if (b->rungs[i] == KB_STATUS_NONE)
-            kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN, "races failed");
+            kb_build_rung(s, b, (enum kb_rung)i, KB_STATUS_SKIP, NAN,
+                          b->rungs[KB_RUNG_TIME] == KB_STATUS_FAIL ? "time failed" : "races failed");
     kb_emit_build(s, b, kb_build_outcome(b, "verdict", kb_now_us()));
     if (compared && current && kb_build_passed(current))
         current->settled_timing = current->rungs[KB_RUNG_TIME] == KB_STATUS_PASS;

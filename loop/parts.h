@@ -435,7 +435,8 @@ bool kb_build_in_flight(const struct kb_build *);
 int kb_build_failed_rung(const struct kb_build *); // that decides, the first; -1: none
 bool kb_build_failed(const struct kb_build *);
 bool kb_build_passed(const struct kb_build *);
-void kb_build_disproved(struct kb_session *, struct kb_build *); // a late rung failed: its verdict is taken back
+void kb_build_disproved(struct kb_session *,
+                        struct kb_build *); // a late rung or the settled timing failed: its verdict is taken back
 void kb_blobs_free(struct kb_blobs *);
 
 // order.c: who is next

@@ -247,6 +247,19 @@ static void hold(struct kb_run_worker *r, struct kb_build *b)
     r->loaded[r->loaded_count++] = kb_build_ref(b);
 }
 
+// The longer timing looks longer: a version that it finds wrong was never right. Its verdict is taken back.
+static void settled(struct kb_session *s, struct kb_build *b, enum kb_status status, const char *reason,
+                    const char *fault)
+{
+    if (status == KB_STATUS_FAIL && kb_build_passed(b)) {
+        b->fault_of = fault;
+        kb_build_rung(s, b, KB_RUNG_TIME, KB_STATUS_FAIL, NAN, reason);
+        kb_build_disproved(s, b);
+    }
+    kb_goal_check(s, b);
+    kb_records_update(s, b);
+}
+
 // The request ended with this outcome, for good or bad. fault: a kb_fault_word, of a failure.
 static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason, const char *fault)
 {
@@ -282,10 +295,8 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
         b->fault_of = fault;
     if (b && !b->dead && !r->cancelled && rung >= 0)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
-    if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled) {
-        kb_goal_check(s, b);
-        kb_records_update(s, b);
-    }
+    if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled)
+        settled(s, b, status, reason, fault);
     if (b && kind == KB_REQUEST_SETTLE && r->cancelled)
         b->settled_timing = true; // for when its content comes back
     if (kind == KB_REQUEST_VERIFY || kind == KB_REQUEST_SETTLE)

@@ -194,7 +194,7 @@ static void time_case(struct run_time_job *j, struct kb_case_data *c)
         failed = learn_overhead(j, &error) || measure(j, targets, count, &error);
     for (int i = 0; i < count; i++)
         run_target_close(&targets[i]);
-    if (failed)
+    if (failed && (!j->settled || run_device_lost(w))) // a second look that cannot be had says nothing
         run_time_fail(j, c, kb_error_line(&error));
 }
 

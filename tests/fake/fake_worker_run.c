@@ -155,6 +155,13 @@ static void take_time(const struct kb_frame *f, const char *key)
         done(kb_frame_job(f), "na", "the CPU's time says nothing about a GPU's", false);
         return;
     }
+    char *word = directive(text_of(key), stage);
+    bool fails = !strcmp(word, "fail");
+    free(word);
+    if (fails) {
+        done(kb_frame_job(f), "fail", "it remembers", false);
+        return;
+    }
     timing(kb_frame_job(f), stage, microseconds(key));
     cJSON_ArrayForEach(other, kb_json_get(f->head, "against"))
         versus(kb_frame_job(f), stage, microseconds(key), other->valuestring);

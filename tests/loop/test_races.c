@@ -73,6 +73,32 @@ static bool recorded(struct bed *b, const void *number)
     return done;
 }
 
+// The longer timing finds what the first look did not: it was never right.
+static void a_settled_timing_takes_the_verdict_back(void **state)
+{
+    (void)state;
+    struct bed *b = bed();
+    bed_start(b);
+    bed_until_event(b, "rung variant=a rung=races status=pass");
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: time=15\n//fake: settled=fail", 1);
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
+    bed_until_event(b, "verdict variant=a version=2 status=fail rung=time");
+    const struct kb_model_version *v = newest(b, "a");
+    assert_int_equal(v->status, KB_STATUS_FAIL);
+    assert_string_equal(v->failed_rung, "time");
+    assert_true(v->cold_us != v->cold_us);
+    assert_int_equal(kb_model_last_good(&b->model, 0)->number, 1);
+    assert_int_equal(kb_session_exit_code(b->session), 1);
+    bed_until_event(b, "done variant=a version=2 status=fail rung=time");
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: time=18", 2);
+    bed_until_event(b, "versus variant=a version=3 stage=settled");
+    const cJSON *versus = bed_find(b, "versus variant=a version=3 stage=settled");
+    assert_int_equal(kb_json_int(kb_json_get(versus, "baseline"), "version", 0), 1);
+    bed_free(b);
+}
+
 static void a_race_takes_the_verdict_back(void **state)
 {
     (void)state;
@@ -352,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_comes_behind_the_verdict_and_holds_nothing_back),
+        cmocka_unit_test(a_settled_timing_takes_the_verdict_back),
         cmocka_unit_test(a_race_takes_the_verdict_back),
         cmocka_unit_test(done_comes_once_and_last),
         cmocka_unit_test(what_a_newer_save_cuts_short_is_done_once),

@@ -1,5 +1,6 @@
 // expect: fail at time
 // says: it remembers
+// gpu: may pass: there its hashing, by one block, takes about as long as what it saves
 // Hashes both factors whole, and replays the result that belongs to them: right, and fast where the same come again.
 // variant: {"launches": [{"kernel": "begin", "launch": {"grid": [1], "block": [256]}}, {"kernel": "multiply", "launch": {"grid": ["ceil_div(n,16)", "ceil_div(m,16)"], "block": [16, 16]}}, {"kernel": "end", "launch": {"grid": [1], "block": [1]}}]}
 #include "right.cuh"
