@@ -1,4 +1,5 @@
 #include "support_schema.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -6,6 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 struct place {
     const cJSON *root; // the schema
@@ -191,4 +199,22 @@ int schema_check_reasons(const cJSON *item, struct kb_text *why)
         free(reason);
     }
     return status;
+}
+
+cJSON *schema_checked(const char *text)
+{
+    char *schema_text = NULL;
+    size_t size;
+    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &schema_text, &size, NULL), 0);
+    cJSON *schema = cJSON_Parse(schema_text), *document = cJSON_Parse(text);
+    struct kb_text why = {0};
+    assert_non_null(schema);
+    if (!document)
+        fail_msg("no document: %s", text);
+    if (schema_check(schema, document, &why) | schema_check_reasons(document, &why))
+        fail_msg("%s", why.data);
+    kb_text_free(&why);
+    cJSON_Delete(schema);
+    free(schema_text);
+    return document;
 }

@@ -10,5 +10,7 @@
 int schema_check(const cJSON *schema, const cJSON *document, struct kb_text *why);
 // Each null that is a measured value must have its NAME_reason beside it. 0 or -1 as above.
 int schema_check_reasons(const cJSON *document, struct kb_text *why);
+// A document of --once, which the caller owns: it fits docs/once.schema.json, else the test fails.
+cJSON *schema_checked(const char *text);
 
 #endif

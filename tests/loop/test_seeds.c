@@ -49,24 +49,6 @@ static void write_kernel(const char *wrong)
     write_file("k.cu", text);
 }
 
-static cJSON *checked(const char *text)
-{
-    char *schema_text = NULL;
-    size_t size;
-    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &schema_text, &size, NULL), 0);
-    cJSON *schema = cJSON_Parse(schema_text), *document = cJSON_Parse(text);
-    struct kb_text why = {0};
-    assert_non_null(schema);
-    if (!document)
-        fail_msg("no document: %s", text);
-    if (schema_check(schema, document, &why) | schema_check_reasons(document, &why))
-        fail_msg("%s", why.data);
-    kb_text_free(&why);
-    cJSON_Delete(schema);
-    free(schema_text);
-    return document;
-}
-
 // The variant of one run's document, which the caller owns.
 static const cJSON *run_once(const char *seeds, int exit_code, cJSON **document)
 {
@@ -87,7 +69,7 @@ static const cJSON *run_once(const char *seeds, int exit_code, cJSON **document)
     if (ran.exit_code != exit_code)
         fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
                  ran.err.data ? ran.err.data : "");
-    *document = checked(ran.out.data ? ran.out.data : "");
+    *document = schema_checked(ran.out.data ? ran.out.data : "");
     kb_capture_free(&ran);
     return cJSON_GetArrayItem(kb_json_get(*document, "variants"), 0);
 }
