@@ -352,11 +352,16 @@ static int grow(struct kb_data *d, struct kb_case_data *c, struct kb_set **out, 
     return 0;
 }
 
+bool kb_data_was_stopped(const struct kb_data *d)
+{
+    return d->command.stopped || d->device->stopped;
+}
+
 // A failure of a case by its own fault (no memory, a bad reference) makes the case unusable; the device lives on.
 static int unusable(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
     c->reference_failed = d->reference_failed;
-    if (!kb_device_is_lost(d->device) && !d->command.stopped) {
+    if (!kb_device_is_lost(d->device) && !kb_data_was_stopped(d)) {
         c->usable = false;
         c->no_memory = c->no_memory || d->device->fault.kind == KB_FAULT_MEMORY;
         c->why = *e;
@@ -374,7 +379,6 @@ static int refuse(struct kb_data *d, const struct kb_case_data *c, struct kb_err
 int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *e)
 {
     struct kb_set *s = c->set_count ? &c->sets[0] : NULL;
-    bool fresh = !s;
     d->reference_failed = false;
     if (!c->usable)
         return refuse(d, c, e);
@@ -387,8 +391,9 @@ int kb_data_prepare(struct kb_data *d, struct kb_case_data *c, struct kb_error *
     if (!c->work[0] || !c->work[1])
         d->used_bytes += c->work_bytes;
     if (make_work(d, c, e) || (!s && grow(d, c, &s, e)) || (!s->ready && kb_set_fill(d, c, s, e)) ||
-        (fresh && (kb_probe_sums(d, c, s, e) || kb_null_kernels(d, c, s, e))))
+        (!c->introduced && (kb_probe_sums(d, c, s, e) || kb_null_kernels(d, c, s, e))))
         return unusable(d, c, e);
+    c->introduced = true;
     return 0;
 }
 

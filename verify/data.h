@@ -44,6 +44,7 @@ struct kb_case_data {
     int64_t (*shape)[KB_MAX_DIMS]; // by argument
     int64_t *elements;
     struct kb_sums sums;       // of the largest output
+    bool introduced;           // sums were measured, stand-ins were tried
     struct kb_plan reference;  // launches of the reference
     struct kb_buffer *work[2]; // by argument: outputs, inouts, scratch; two of each for two runs
     struct kb_set *sets;
@@ -107,6 +108,7 @@ struct kb_data_request {
 int kb_data_open(struct kb_device *, const struct kb_data_request *, struct kb_data *, struct kb_error *);
 void kb_data_close(struct kb_data *);
 
+bool kb_data_was_stopped(const struct kb_data *); // what failed last was ended by somebody who needs it no more
 bool kb_device_is_lost(const struct kb_device *); // nothing more can be done in this process
 bool kb_arg_is_written(enum kb_role);             // output or inout
 enum kb_dtype kb_reference_type(enum kb_dtype);   // doubles for floating types

@@ -213,7 +213,7 @@ int kb_set_results(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, 
     int failed = kind == KB_REFERENCE_KERNEL    ? results_of_kernels(d, c, s, e)
                  : kind == KB_REFERENCE_COMMAND ? kb_command_reference(d, c, s, e)
                                                 : load_results(d, c, s, e);
-    if (failed && !d->command.stopped && d->device->fault.kind != KB_FAULT_MEMORY)
+    if (failed && !kb_data_was_stopped(d) && d->device->fault.kind != KB_FAULT_MEMORY)
         d->reference_failed = true;
     if (d->on_reference)
         d->on_reference(d->on_reference_context, c, false);

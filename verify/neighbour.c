@@ -124,7 +124,7 @@ int kb_neighbour_prepare(struct kb_data *d, struct kb_neighbour *n, const char *
 {
     struct kb_error own = {0};
     *why = make(d, n, &own);
-    if (kb_device_is_lost(d->device)) {
+    if (kb_device_is_lost(d->device) || (*why && kb_data_was_stopped(d))) {
         *e = own;
         return -1;
     }

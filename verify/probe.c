@@ -207,7 +207,7 @@ static bool has_float_output(const struct kb_data *d, const struct kb_set *s)
 // Memory that is missing is no fault of anybody; what is left of the set must then be made whole.
 static int after_failure(struct kb_data *d, struct kb_error *own, struct kb_error *e)
 {
-    if (!kb_device_is_lost(d->device)) {
+    if (!kb_device_is_lost(d->device) && !kb_data_was_stopped(d)) {
         d->reference_failed = false; // on inputs that nobody asked it for
         return 0;
     }

@@ -75,8 +75,13 @@ static int make(struct kb_data *d, struct kb_case_data *c, enum kb_stress kind, 
     int failed = kb_set_make(d, c, s, &own);
     if (!failed)
         d->used_bytes += c->set_bytes;
+    bool made = !failed;
     failed = failed || fill(d, c, s, &own);
-    if (failed && kb_device_is_lost(d->device)) {
+    if (failed && made && kb_data_was_stopped(d)) { // another time
+        kb_set_free(d, s);
+        d->used_bytes -= c->set_bytes;
+    }
+    if (failed && (kb_device_is_lost(d->device) || kb_data_was_stopped(d))) {
         *e = own;
         return -1;
     }

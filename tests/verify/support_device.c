@@ -102,8 +102,13 @@ static int toy_symbol(struct kb_module *m, const char *name, struct kb_kernel **
         }
     return kb_fail(e, name, NULL, "no such kernel");
 }
+int toy_stop_at;
 static int toy_launch(struct kb_kernel *k, const struct kb_launch_args *a, struct kb_error *e)
 {
+    if (toy_stop_at && !--toy_stop_at) {
+        k->device->stopped = true;
+        return kb_fail(e, k->entry->name, NULL, "the launch was stopped");
+    }
     if (k->entry->run) {
         k->entry->run((void *const *)a->args);
         return 0;

@@ -11,6 +11,7 @@ struct toy_entry {
 // entries end with a NULL name and must live as long as the device.
 struct kb_device *toy_open(const struct toy_entry *entries);
 extern size_t toy_free_bytes;                 // what the device says is free
+extern int toy_stop_at;                       // the launch that somebody stops, counted from 1; 0: none
 extern int toy_live;                          // buffers not yet freed
 extern struct kb_command toy_command;         // of the next toy_setup
 extern size_t toy_undefined;                  // bytes that were declared to have no content, in all

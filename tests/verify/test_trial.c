@@ -196,6 +196,30 @@ static void wrong_kernels_fail(void **state)
     must_fail("wrong_every_second", true, "y: 1 of 1517 elements are wrong");
 }
 
+// A newer save stops what runs, the reference too: that is nobody's fault, and the case is as good as before.
+static void a_stopped_reference_is_no_failure(void **state)
+{
+    (void)state;
+    struct toy t;
+    struct kb_trial trial;
+    for (int at = 1; at <= 4; at++) {
+        setup(&t, "good");
+        toy_stop_at = at;
+        const char *failed = toy_try(&t, 0, KB_TRIAL_VERIFY, &trial);
+        assert_true(failed || trial.device_failed || trial.pass);
+        assert_true(t.data.cases[0].usable);
+        assert_false(t.data.cases[0].reference_failed);
+        kb_trial_free(&trial);
+        t.device->stopped = false;
+        toy_stop_at = 0;
+        assert_null(toy_try(&t, 0, KB_TRIAL_VERIFY, &trial));
+        assert_true(trial.pass);
+        assert_true(t.data.cases[0].introduced);
+        kb_trial_free(&trial);
+        toy_teardown(&t);
+    }
+}
+
 // Scales have as many groups as the rule thinks, however little is asked.
 static void the_rule_fits_its_scales(void **state)
 {
@@ -486,6 +510,7 @@ int main(void)
         cmocka_unit_test(wrong_kernels_fail),
         cmocka_unit_test(good_kernel_passes),
         cmocka_unit_test(the_rule_fits_its_scales),
+        cmocka_unit_test(a_stopped_reference_is_no_failure),
         cmocka_unit_test(bitwise_differences_are_told),
         cmocka_unit_test(weak_tolerance_is_told),
         cmocka_unit_test(fault_is_the_kernels),
