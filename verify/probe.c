@@ -235,10 +235,10 @@ int kb_probe_sums(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, s
 
 // ---- condition ----
 
-static const int moves[] = {KBE_MOVE_UP,     KBE_MOVE_UP,     KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,
-                            KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM,
-                            KBE_MOVE_DOWN,   KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM,
-                            KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM};
+static const int moves[] = {KBE_MOVE_UP,     KBE_MOVE_UP,     KBE_MOVE_HIGHER, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM,
+                            KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,
+                            KBE_MOVE_RANDOM, KBE_MOVE_DOWN,   KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM,
+                            KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM};
 enum { ALTERNATING = 1, USUAL_PROBES = 11 };
 
 // Arithmetic goes on in the widest type of all, single precision at least.
