@@ -16,4 +16,12 @@ struct kb_hash kb_hasher_end(struct kb_hasher *h);       // frees h
 
 struct kb_hash kb_hash_of(const void *bytes, size_t n); // the plain XXH128 of the bytes
 
+// All bits of z on all bits of the result: the end of splitmix64 (Steele, Lea, Flood, 2014).
+static inline uint64_t kb_mix64(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
 #endif

@@ -36,6 +36,13 @@ char *kb_strndup(const char *s, size_t n)
     return copy;
 }
 
+void kb_free_list(char **list)
+{
+    for (int i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
 char *kb_format(const char *format, ...)
 {
     char *out = NULL;

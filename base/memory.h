@@ -7,6 +7,7 @@ void *kb_alloc(size_t bytes); // zeroed
 void *kb_realloc(void *p, size_t bytes);
 char *kb_strdup(const char *s); // NULL gives NULL
 char *kb_strndup(const char *s, size_t n);
+void kb_free_list(char **list); // NULL-terminated, owned with its texts; may be NULL
 char *kb_format(const char *format, ...) __attribute__((format(printf, 1, 2))); // owned by the caller
 
 // Makes room for one more element behind `count` in a growing array; cap doubles.

@@ -16,6 +16,8 @@ enum { KB_MAX_DIMS = 6 };
 
 enum kb_role { KB_INPUT, KB_OUTPUT, KB_INOUT, KB_SCRATCH, KB_SCALAR, KB_ROLES };
 const char *kb_role_name(enum kb_role r);
+bool kb_arg_is_read(enum kb_role);    // input or inout
+bool kb_arg_is_written(enum kb_role); // output or inout
 
 // FILE: a .npy beside the bench. CANCELLATION: pairs of large values of opposite sign. NEG_INF_ROWS: normal, but some
 // whole rows and some single elements of the innermost dimension are -inf.
@@ -182,6 +184,7 @@ void kb_variant_free(struct kb_variant *v);
 // and integer template arguments of the variant (NULL: none). names must be empty.
 int kb_case_names(const struct kb_bench *b, int case_index, bool on_cpu, const struct kb_variant *v,
                   struct kb_names *names, struct kb_error *e);
+int64_t kb_case_param(const struct kb_bench *b, int case_index, bool on_cpu, const char *param); // 0: has none
 // "4096 x 4096" style label from the values that the case sets, or its name; owned by the caller.
 char *kb_case_label(const struct kb_bench *b, int case_index, bool on_cpu);
 

@@ -197,6 +197,14 @@ static char *headline_of(const struct kb_guessing *g)
     return kb_text_take(&out);
 }
 
+static void drop_template(struct kb_guessing *g)
+{
+    for (int t = 0; t < g->template_arg_count; t++)
+        free(g->template_args[t]);
+    g->template_arg_count = 0;
+    g->instance = false;
+}
+
 // The first kernel whose types are all known; else the first where only pointers hide theirs; else the first.
 static void choose_kernel(struct kb_guessing *g)
 {
@@ -210,10 +218,7 @@ static void choose_kernel(struct kb_guessing *g)
         kb_guess_template(g);
         known = kb_guess_types_known(g, true) ? k : known;
         hidden = kb_guess_types_known(g, false) ? k : hidden;
-        for (int t = 0; t < g->template_arg_count; t++)
-            free(g->template_args[t]);
-        g->template_arg_count = 0;
-        g->instance = false;
+        drop_template(g);
     }
     g->kernel = known ? known : hidden ? hidden : first;
 }
@@ -255,8 +260,7 @@ static void free_guessing(struct kb_guessing *g)
         free(g->args[i].name);
         free(g->args[i].text);
     }
-    for (int t = 0; t < g->template_arg_count; t++)
-        free(g->template_args[t]);
+    drop_template(g);
     for (int i = 0; i < g->scope.count; i++)
         free(g->scope.names[i].name);
     for (int i = 0; i < 3; i++) {

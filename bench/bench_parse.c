@@ -14,6 +14,16 @@
 
 static const char *const role_names[KB_ROLES] = {"input", "output", "inout", "scratch", "scalar"};
 
+bool kb_arg_is_read(enum kb_role role)
+{
+    return role == KB_INPUT || role == KB_INOUT;
+}
+
+bool kb_arg_is_written(enum kb_role role)
+{
+    return role == KB_OUTPUT || role == KB_INOUT;
+}
+
 const char *kb_role_name(enum kb_role r)
 {
     return role_names[r];

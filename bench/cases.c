@@ -24,6 +24,16 @@ int kb_case_names(const struct kb_bench *b, int case_index, bool on_cpu, const s
     return 0;
 }
 
+int64_t kb_case_param(const struct kb_bench *b, int case_index, bool on_cpu, const char *param)
+{
+    struct kb_names names = {0};
+    const int64_t *value =
+        kb_case_names(b, case_index, on_cpu, NULL, &names, NULL) ? NULL : kb_names_get(&names, param);
+    int64_t out = value ? *value : 0;
+    kb_names_free(&names);
+    return out;
+}
+
 static bool is_overridden(const struct kb_bench *b, const struct kb_case *c, const char *name)
 {
     for (int i = 0; i < b->case_count; i++)

@@ -26,11 +26,9 @@ static bool element_of(const struct kb_guessing *g, const char *type, struct kb_
         bool const_here = false;
         if (strcmp(g->kernel->template_params[t], bare))
             continue;
-        char *inner = kb_bare_type(g->template_args[t], &hidden, &const_here);
-        known = kb_element_of(&g->code, inner, out, pointers, is_const);
+        known = kb_element_of_type(&g->code, g->template_args[t], out, &hidden, &const_here);
         *pointers += hidden;
         *is_const = *is_const || const_here;
-        free(inner);
     }
     free(bare);
     return known;
@@ -169,11 +167,10 @@ static void guess_arg(struct kb_guessing *g, int i)
 static void add_name(struct kb_guessing *g, char *name, const char *means)
 {
     struct kb_code_scope *s = &g->scope;
-    for (int i = 0; i < s->count; i++)
-        if (!strcmp(s->names[i].name, name)) {
-            free(name);
-            return;
-        }
+    if (kb_code_meaning(s, name)) {
+        free(name);
+        return;
+    }
     s->names = kb_realloc(s->names, sizeof *s->names * (size_t)(s->count + 1));
     s->names[s->count++] = (struct kb_code_name){name, means};
 }

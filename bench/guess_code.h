@@ -46,6 +46,7 @@ struct kb_code_scope {
     int count;
     int depth; // 0; inside: how often a name was followed already
 };
+const char *kb_code_meaning(const struct kb_code_scope *, const char *name); // NULL: it is none of them
 // In the language of bench files ("ceil_div(n,256)"); NULL where it needs what is not known here. Owned.
 char *kb_code_expression(const struct kb_code_scope *, struct kb_code_range);
 // Up to three numbers of a dim3 or one of an integer; returns how many, 0 where one is not known. Owned texts.
@@ -71,5 +72,8 @@ struct kb_element { // lanes of dtype in one object; struct and unknown types: b
 };
 // Through typedefs and macros; pointers adds those that the name hides. False: nothing is known of it.
 bool kb_element_of(const struct kb_code *, const char *bare, struct kb_element *out, int *pointers, bool *is_const);
+// The same of a type as it is written: kb_bare_type, then kb_element_of.
+bool kb_element_of_type(const struct kb_code *, const char *type, struct kb_element *out, int *pointers,
+                        bool *is_const);
 
 #endif

@@ -31,6 +31,14 @@ static bool take(struct reader *x, const char *want)
     return here;
 }
 
+const char *kb_code_meaning(const struct kb_code_scope *scope, const char *name)
+{
+    for (int i = 0; i < scope->count; i++)
+        if (!strcmp(scope->names[i].name, name))
+            return scope->names[i].means;
+    return NULL;
+}
+
 static char *unknown(struct reader *x)
 {
     x->failed = true;
@@ -58,10 +66,9 @@ static bool is_type(struct kb_code_range r)
     int pointers;
     bool is_const, known;
     struct kb_element element;
-    char *text = kb_code_join(r), *bare = kb_bare_type(text, &pointers, &is_const);
-    known = *bare && kb_element_of(NULL, bare, &element, &pointers, &is_const);
+    char *text = kb_code_join(r);
+    known = kb_element_of_type(NULL, text, &element, &pointers, &is_const);
     free(text);
-    free(bare);
     return known;
 }
 
@@ -70,10 +77,9 @@ static char *size_of(struct reader *x, struct kb_code_range r)
     int pointers;
     bool is_const, known;
     struct kb_element element;
-    char *text = kb_code_join(r), *bare = kb_bare_type(text, &pointers, &is_const);
-    known = kb_element_of(x->scope->code, bare, &element, &pointers, &is_const);
+    char *text = kb_code_join(r);
+    known = kb_element_of_type(x->scope->code, text, &element, &pointers, &is_const);
     free(text);
-    free(bare);
     if (pointers)
         return kb_strdup("8");
     return known ? kb_format("%zu", kb_dtype_bytes(element.dtype) * (size_t)element.lanes) : unknown(x);
@@ -141,9 +147,8 @@ static char *component(struct reader *x, const struct kb_definition *d)
 
 static char *named(struct reader *x, const char *name, struct kb_code_range here)
 {
-    for (int i = 0; i < x->scope->count; i++)
-        if (!strcmp(x->scope->names[i].name, name))
-            return kb_strdup(x->scope->names[i].means);
+    if (kb_code_meaning(x->scope, name))
+        return kb_strdup(kb_code_meaning(x->scope, name));
     const struct kb_definition *d = kb_code_value(x->scope->code, name, here);
     if (!d)
         return unknown(x);
@@ -276,10 +281,7 @@ static struct kb_code_range dims_of_name(const struct kb_code_scope *scope, stru
         if (r.to != r.from + 1 || r.in->tokens.items[r.from].type != KB_TOKEN_NAME)
             return r;
         char *name = kb_code_join(r);
-        bool known = false;
-        for (int i = 0; i < scope->count; i++)
-            known = known || !strcmp(scope->names[i].name, name);
-        const struct kb_definition *d = known ? NULL : kb_code_value(scope->code, name, r);
+        const struct kb_definition *d = kb_code_meaning(scope, name) ? NULL : kb_code_value(scope->code, name, r);
         free(name);
         if (!d)
             return r;

@@ -57,11 +57,8 @@ static char *from_launch(struct kb_guessing *g, int t, struct kb_code_range r)
     int pointers;
     bool is_const, known = !strcmp(text, "true") || !strcmp(text, "false");
     struct kb_element element;
-    if (is_type(g, t)) {
-        char *bare = kb_bare_type(text, &pointers, &is_const);
-        known = *bare && kb_element_of(&g->code, bare, &element, &pointers, &is_const);
-        free(bare);
-    }
+    if (is_type(g, t))
+        known = kb_element_of_type(&g->code, text, &element, &pointers, &is_const);
     char *out = known                                                       ? kb_strdup(text)
                 : number && !kb_expr_eval(number, &g->params, &value, NULL) ? kb_format("%lld", (long long)value)
                                                                             : NULL;

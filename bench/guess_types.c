@@ -179,3 +179,12 @@ bool kb_element_of(const struct kb_code *code, const char *bare, struct kb_eleme
     free(name);
     return known;
 }
+
+bool kb_element_of_type(const struct kb_code *code, const char *type, struct kb_element *out, int *pointers,
+                        bool *is_const)
+{
+    char *bare = kb_bare_type(type, pointers, is_const);
+    bool known = kb_element_of(code, bare, out, pointers, is_const);
+    free(bare);
+    return known;
+}

@@ -286,7 +286,7 @@ const char *kb_options_asking(const char *const *options, int count, const char 
     return NULL;
 }
 
-static void add(char ***words, int *count, char *owned)
+void kb_options_add(char ***words, int *count, char *owned)
 {
     *words = kb_realloc(*words, sizeof **words * (size_t)(*count + 2));
     (*words)[(*count)++] = owned;
@@ -301,9 +301,9 @@ static void add_parts(char ***words, int *count, const struct kb_option *o)
     bool bare = o->kind == KB_OPTION_FILE && !strchr(o->value, '/'); // so that it is seen as a file's name
     while (inside && name > 1 && o->word[name - 1] == '=')
         name--;
-    add(words, count, kb_strndup(o->word, name));
+    kb_options_add(words, count, kb_strndup(o->word, name));
     if (*o->value)
-        add(words, count, kb_format("%s%s", bare ? "./" : "", o->value));
+        kb_options_add(words, count, kb_format("%s%s", bare ? "./" : "", o->value));
 }
 
 char **kb_options_command(const char *const *options, int count)
@@ -313,19 +313,12 @@ char **kb_options_command(const char *const *options, int count)
     for (int i = 0; i < count;) {
         struct kb_option o = kb_option_read(options + i, count - i);
         if (o.asks && !n)
-            add(&words, &n, kb_strdup(KB_OPTIONS_COMMAND));
+            kb_options_add(&words, &n, kb_strdup(KB_OPTIONS_COMMAND));
         if (o.asks)
             add_parts(&words, &n, &o);
         i += o.words;
     }
     return words;
-}
-
-void kb_options_command_free(char **command)
-{
-    for (int i = 0; command && command[i]; i++)
-        free(command[i]);
-    free(command);
 }
 
 void kb_options_split(const char *text, char ***words, int *count)
@@ -336,7 +329,7 @@ void kb_options_split(const char *text, char ***words, int *count)
     for (const char *p = text;; p++) {
         bool blank = !*p || (!quote && isspace((unsigned char)*p));
         if (blank && inside)
-            add(words, count, kb_strdup(word.data ? word.data : ""));
+            kb_options_add(words, count, kb_strdup(word.data ? word.data : ""));
         if (!*p)
             break;
         if (blank) {
@@ -378,11 +371,11 @@ void kb_options_place(const char *const *options, int count, const char *dir, ch
         bool names = (o.kind == KB_OPTION_FOLDER || o.kind == KB_OPTION_FILE) && *o.value;
         char *value = names ? placed(o.value, dir) : kb_strdup(o.value);
         if (o.words == 2) {
-            add(words, word_count, kb_strdup(o.word));
-            add(words, word_count, value);
+            kb_options_add(words, word_count, kb_strdup(o.word));
+            kb_options_add(words, word_count, value);
         } else {
             size_t name = *o.value ? (size_t)(o.value - o.word) : strlen(o.word);
-            add(words, word_count, kb_format("%.*s%s", (int)name, o.word, value));
+            kb_options_add(words, word_count, kb_format("%.*s%s", (int)name, o.word, value));
             free(value);
         }
         i += o.words;

@@ -34,8 +34,9 @@ const char *kb_options_asking(const char *const *options, int count, const char 
 // behind '=' or '@' being a word of its own, so that a file that it names is looked at. NULL-terminated, owned with its
 // texts; NULL if none asks.
 char **kb_options_command(const char *const *options, int count);
-void kb_options_command_free(char **command);
 
+// Appends a word, whose owner the list becomes. Lists are NULL-terminated; kb_free_list (base/memory.h) frees them.
+void kb_options_add(char ***words, int *count, char *owned);
 // The words of a text as nvcc divides NVCC_APPEND_FLAGS and files of options: at blanks, quotes kept together. Appends
 // to *words, owned texts.
 void kb_options_split(const char *text, char ***words, int *count);

@@ -30,9 +30,7 @@ void kb_variant_clear(struct kb_variant *v)
     kb_free_texts(v->options, v->option_count);
     kb_names_free(&v->template_values);
     free(v->defines), free(v->launches);
-    for (int i = 0; v->command && v->command[i]; i++)
-        free(v->command[i]);
-    free(v->command);
+    kb_free_list(v->command);
     free(v->name), free(v->source), free(v->compiler);
     *v = (struct kb_variant){0};
 }

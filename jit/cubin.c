@@ -223,18 +223,26 @@ static void read_kernel(const struct elf *f, const char *name, uint32_t symbol, 
     read_sizes(f, k);
 }
 
+// The i-th; false behind the last one.
+static bool symbol_at(const struct section *symbols, uint32_t i, Elf64_Sym *out)
+{
+    bool there = (uint64_t)(i + 1) * sizeof *out <= symbols->size;
+    if (there)
+        memcpy(out, symbols->data + (size_t)i * sizeof *out, sizeof *out);
+    return there;
+}
+
 int kb_cubin_kernels(const void *cubin, size_t size, struct kb_compiled_kernel **out, struct kb_error *e)
 {
     struct elf f;
     struct section symbols;
     Elf64_Shdr names;
+    Elf64_Sym s;
     *out = NULL;
     if (!open_elf(&f, cubin, size) || !symbol_table(&f, &symbols, &names))
         return kb_fail(e, "cubin", NULL, "%zu bytes that are no readable cubin", size);
     int count = 0, capacity = 0;
-    for (uint32_t i = 0; (uint64_t)(i + 1) * sizeof(Elf64_Sym) <= symbols.size; i++) {
-        Elf64_Sym s;
-        memcpy(&s, symbols.data + (size_t)i * sizeof s, sizeof s);
+    for (uint32_t i = 0; symbol_at(&symbols, i, &s); i++) {
         const char *name = text_at(&f, &names, s.st_name);
         if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !(s.st_other & ENTRY_FLAG) || !name[0])
             continue;
@@ -249,13 +257,12 @@ bool kb_cubin_calls(const void *cubin, size_t size, const char *kernel, const ch
     struct elf f;
     struct section symbols;
     Elf64_Shdr names;
+    Elf64_Sym s;
     bool found = false;
     if (!open_elf(&f, cubin, size) || !symbol_table(&f, &symbols, &names))
         return false;
     char *copy = kb_format("$%s$%s", kernel, function);
-    for (uint32_t i = 0; !found && (uint64_t)(i + 1) * sizeof(Elf64_Sym) <= symbols.size; i++) {
-        Elf64_Sym s;
-        memcpy(&s, symbols.data + (size_t)i * sizeof s, sizeof s);
+    for (uint32_t i = 0; !found && symbol_at(&symbols, i, &s); i++) {
         found = ELF64_ST_TYPE(s.st_info) == STT_FUNC && !strcmp(text_at(&f, &names, s.st_name), copy);
     }
     free(copy);
@@ -316,14 +323,13 @@ int kb_cubin_variables(const void *cubin, size_t size, struct kb_cubin_variable 
     struct elf f;
     struct section symbols;
     Elf64_Shdr names;
+    Elf64_Sym s;
     int count = 0, capacity = 0;
     *out = NULL;
     if (!open_elf(&f, cubin, size) || !symbol_table(&f, &symbols, &names))
         return kb_fail(e, "cubin", NULL, "%zu bytes that are no readable cubin", size);
-    for (uint32_t i = 0; (uint64_t)(i + 1) * sizeof(Elf64_Sym) <= symbols.size; i++) {
-        Elf64_Sym s;
+    for (uint32_t i = 0; symbol_at(&symbols, i, &s); i++) {
         bool constant = false;
-        memcpy(&s, symbols.data + (size_t)i * sizeof s, sizeof s);
         if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !s.st_size || !holds_variables(&f, s.st_shndx, &constant))
             continue;
         KB_GROW(*out, count, capacity);

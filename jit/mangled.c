@@ -94,6 +94,15 @@ static bool nested(struct parser *s, struct kb_mangled_type *t, bool of_function
     return instance;
 }
 
+// Arguments of a template may follow: the instance is a candidate for S_ of its own.
+static void instance_of(struct parser *s, const struct kb_mangled_type *t)
+{
+    if (*s->p != 'I')
+        return;
+    template_args(s, false);
+    remember(s, t);
+}
+
 static struct kb_mangled_type class_name(struct parser *s)
 {
     struct kb_mangled_type t = {0};
@@ -103,10 +112,7 @@ static struct kb_mangled_type class_name(struct parser *s)
     }
     add_name(s, &t);
     remember(s, &t);
-    if (*s->p == 'I') {
-        template_args(s, false);
-        remember(s, &t);
-    }
+    instance_of(s, &t);
     return t;
 }
 
@@ -116,10 +122,7 @@ static struct kb_mangled_type substitution(struct parser *s)
     if (n < 0 || n >= s->known_count)
         return fail(s);
     struct kb_mangled_type t = s->known[n];
-    if (*s->p == 'I') {
-        template_args(s, false);
-        remember(s, &t);
-    }
+    instance_of(s, &t);
     return t;
 }
 

@@ -50,12 +50,6 @@ static bool has(const char *op, const char *part)
     return false;
 }
 
-static bool is_op(const char *op, const char *name)
-{
-    size_t n = strlen(name);
-    return !strncmp(op, name, n) && (!op[n] || op[n] == '.');
-}
-
 // The type that an instruction names last (what it reads) or first (what it gives), 0 where none is known.
 static int type_in(const char *op, bool last)
 {
@@ -183,15 +177,15 @@ static bool other_access(struct flow *f, const struct ptx_inst *i)
     uint64_t first = i->operand_count ? mask_of(f, f->from, &i->operands[0]) : 0, rest = 0;
     for (int k = 1; k < i->operand_count; k++)
         rest |= i->operands[k].kind == PTX_ADDRESS ? mask_of(f, f->from, &i->operands[k]) : 0;
-    if (is_op(i->op, "atom") || is_op(i->op, "red") || is_op(i->op, "multimem")) {
-        uint64_t through = is_op(i->op, "atom") ? rest : first | rest;
+    if (ptx_op_is(i->op, "atom") || ptx_op_is(i->op, "red") || ptx_op_is(i->op, "multimem")) {
+        uint64_t through = ptx_op_is(i->op, "atom") ? rest : first | rest;
         if (!has(i->op, "shared")) {
             note(f, &f->atomics, through);
             vote(f, through, type_in(i->op, true), 1);
         }
     } else if (!strncmp(i->op, "cp.reduce", 9)) {
         note(f, &f->atomics, first);
-    } else if (is_op(i->op, "cp")) {
+    } else if (ptx_op_is(i->op, "cp")) {
         note(f, &f->stores, first);
         note(f, &f->loads, rest);
     } else if (!strncmp(i->op, "wmma.load", 9) || !strncmp(i->op, "ldu", 3)) {
@@ -200,12 +194,12 @@ static bool other_access(struct flow *f, const struct ptx_inst *i)
     } else if (!strncmp(i->op, "wmma.store", 10)) {
         note(f, &f->stores, first);
         vote(f, first, type_in(i->op, true), 1);
-    } else if (is_op(i->op, "call")) {
+    } else if (ptx_op_is(i->op, "call")) {
         for (int k = 0; k < i->operand_count; k++)
             note(f, &f->escaped, mask_of(f, f->from, &i->operands[k]));
     } else {
-        return is_op(i->op, "prefetch") || is_op(i->op, "prefetchu") || is_op(i->op, "discard") ||
-               is_op(i->op, "applypriority");
+        return ptx_op_is(i->op, "prefetch") || ptx_op_is(i->op, "prefetchu") || ptx_op_is(i->op, "discard") ||
+               ptx_op_is(i->op, "applypriority");
     }
     return true;
 }
@@ -220,8 +214,8 @@ static void set_type(struct flow *f, const struct ptx_operand *o, int type)
 static void arithmetic(struct flow *f, const struct ptx_inst *i)
 {
     uint64_t from = 0, of = 0;
-    bool moves = is_op(i->op, "mov");
-    int type = type_in(i->op, true), gives = type_in(i->op, !is_op(i->op, "cvt"));
+    bool moves = ptx_op_is(i->op, "mov");
+    int type = type_in(i->op, true), gives = type_in(i->op, !ptx_op_is(i->op, "cvt"));
     for (int k = 1; k < i->operand_count; k++) {
         from |= mask_of(f, f->from, &i->operands[k]);
         of |= mask_of(f, f->of, &i->operands[k]);
@@ -238,9 +232,9 @@ static void arithmetic(struct flow *f, const struct ptx_inst *i)
 
 static void step(struct flow *f, const struct ptx_inst *i)
 {
-    if (is_op(i->op, "ld") && i->operand_count > 1)
+    if (ptx_op_is(i->op, "ld") && i->operand_count > 1)
         load(f, i);
-    else if (is_op(i->op, "st") && i->operand_count > 1)
+    else if (ptx_op_is(i->op, "st") && i->operand_count > 1)
         store(f, i);
     else if (!other_access(f, i))
         arithmetic(f, i);

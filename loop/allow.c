@@ -63,7 +63,7 @@ bool kb_options_may_go(struct kb_session *s, struct kb_build *b)
         kb_records_ask(s, b, command);
     if (reference)
         reference->asked = true;
-    kb_options_command_free(command);
+    kb_free_list(command);
     return free_to_go;
 }
 

@@ -158,9 +158,7 @@ static cJSON *options_of(const struct kb_session *s, const struct kb_snapshot *s
     int count = 0;
     char **options = kb_reach_options(s, v, snapshot, &count);
     cJSON *list = texts((const char *const *)options, count);
-    for (int i = 0; i < count; i++)
-        free(options[i]);
-    free(options);
+    kb_free_list(options);
     return list;
 }
 

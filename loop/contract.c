@@ -106,9 +106,7 @@ static void set_reads(struct kb_session *s, const char *hash, char **names)
 
 void kb_reads_free(struct kb_session *s)
 {
-    for (int i = 0; s->read_names && s->read_names[i]; i++)
-        free(s->read_names[i]);
-    free(s->read_names);
+    kb_free_list(s->read_names);
     s->read_names = NULL;
     s->reads.hex[0] = 0;
 }

@@ -140,13 +140,17 @@ static void add_folders(struct kb_session *s, const char *name)
     const char *value = getenv(name);
     for (const char *p = value ? value : ""; *p;) {
         size_t n = strcspn(p, ":");
-        if (*p == '/') {
-            s->nvcc_options = kb_realloc(s->nvcc_options, sizeof *s->nvcc_options * (size_t)(s->nvcc_option_count + 2));
-            s->nvcc_options[s->nvcc_option_count++] = kb_format("-I%.*s", (int)n, p);
-            s->nvcc_options[s->nvcc_option_count] = NULL;
-        }
+        if (*p == '/')
+            kb_options_add(&s->nvcc_options, &s->nvcc_option_count, kb_format("-I%.*s", (int)n, p));
         p += n + (p[n] == ':');
     }
+}
+
+static void add_set(struct kb_text *all, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (getenv(names[i]) && *getenv(names[i]))
+            kb_text_addf(all, "%s=%s\n", names[i], getenv(names[i]));
 }
 
 void kb_reach_environment(struct kb_session *s)
@@ -158,12 +162,8 @@ void kb_reach_environment(struct kb_session *s)
     add_flags(s, others[1]);
     for (size_t i = 0; i < KB_COUNT(folders); i++)
         add_folders(s, folders[i]);
-    for (size_t i = 0; i < KB_COUNT(others); i++)
-        if (getenv(others[i]) && *getenv(others[i]))
-            kb_text_addf(&all, "%s=%s\n", others[i], getenv(others[i]));
+    add_set(&all, others, KB_COUNT(others));
     s->nvcc_flags = kb_text_take(&all);
-    for (size_t i = 0; i < KB_COUNT(folders); i++)
-        if (getenv(folders[i]) && *getenv(folders[i]))
-            kb_text_addf(&all, "%s=%s\n", folders[i], getenv(folders[i]));
+    add_set(&all, folders, KB_COUNT(folders));
     s->nvcc_folders = kb_text_take(&all);
 }

@@ -375,10 +375,8 @@ static void add_remarks(const struct kb_model *m, struct kb_text *out)
     }
 }
 
-static bool has_gap(const struct kb_model *m, int variant, const char *text)
+static bool has_gap(const cJSON *gaps, const char *text)
 {
-    const struct kb_model_version *v = kb_model_current(m, variant);
-    cJSON *gaps = kb_gaps_of(m, v);
     const cJSON *gap;
     bool found = false;
     cJSON_ArrayForEach(gap, gaps)
@@ -387,20 +385,20 @@ static bool has_gap(const struct kb_model *m, int variant, const char *text)
         found = found || !strcmp(other, text);
         free(other);
     }
-    cJSON_Delete(gaps);
     return found;
 }
 
-// A line for each gap, behind the variants that it holds for; none are named where it holds for all.
-static void add_gap(const struct kb_model *m, int first, const char *text, struct kb_text *out)
+// A line for each gap, behind the variants that it holds for; none are named where it holds for all. all: a list for
+// each variant.
+static void add_gap(const struct kb_model *m, const cJSON *all, int first, const char *text, struct kb_text *out)
 {
     struct kb_text names = {0};
     int count = 0;
     for (int i = 0; i < first; i++)
-        if (has_gap(m, i, text)) // said already
+        if (has_gap(cJSON_GetArrayItem(all, i), text)) // said already
             return;
     for (int i = first; i < m->variant_count; i++)
-        if (has_gap(m, i, text))
+        if (has_gap(cJSON_GetArrayItem(all, i), text))
             kb_text_addf(&names, "%s%s", count++ ? ", " : "", m->variants[i].name);
     if (count == m->variant_count)
         kb_text_addf(out, "%s\n", text);
@@ -422,17 +420,19 @@ static void add_seeds(const struct kb_model *m, struct kb_text *out)
 
 static void add_gaps(const struct kb_model *m, struct kb_text *out)
 {
+    cJSON *all = cJSON_CreateArray();
+    for (int i = 0; i < m->variant_count; i++)
+        cJSON_AddItemToArray(all, kb_gaps_of(m, kb_model_current(m, i)));
     for (int i = 0; i < m->variant_count; i++) {
-        cJSON *gaps = kb_gaps_of(m, kb_model_current(m, i));
         const cJSON *gap;
-        cJSON_ArrayForEach(gap, gaps)
+        cJSON_ArrayForEach(gap, cJSON_GetArrayItem(all, i))
         {
             char *text = kb_gap_text(gap);
-            add_gap(m, i, text, out);
+            add_gap(m, all, i, text, out);
             free(text);
         }
-        cJSON_Delete(gaps);
     }
+    cJSON_Delete(all);
 }
 
 // One line for each reason that a rung does not apply; those that prove something stand among the gaps.

@@ -1,6 +1,7 @@
 // Seeds beside the session's own: how many each version is verified with, and which inputs a version failed on before.
 // The latter are kept in `.kbench/failing_seeds.json`, by variant and contract, and tried first until a few versions
 // have passed them.
+#include "base/hash.h"
 #include "loop/io.h"
 #include "loop/parts.h"
 
@@ -9,13 +10,6 @@
 #include <string.h>
 
 enum { MOST_KEPT = 3, PASSES_TO_FORGET = 3, FILE_MOST = 1 << 20 };
-
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
 
 void kb_seeds_start(struct kb_session *s)
 {
@@ -160,7 +154,7 @@ void kb_seeds_fields(const struct kb_session *s, const struct kb_build *b, cJSON
     }
     for (int i = 1; i < s->options.seeds; i++) {
         char text[24];
-        uint64_t seed = mix(s->seed + (uint64_t)i * 0x9e3779b97f4a7c15);
+        uint64_t seed = kb_mix64(s->seed + (uint64_t)i * 0x9e3779b97f4a7c15);
         snprintf(text, sizeof text, "%llu", (unsigned long long)(seed ? seed : 1));
         cJSON_AddItemToArray(seeds, cJSON_CreateString(text));
     }

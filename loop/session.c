@@ -191,13 +191,6 @@ static char **copy_list(const char *const *list, int count)
     return copy;
 }
 
-static void free_list(char **list)
-{
-    for (int i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
 static void take_options(struct kb_session *s, const struct kb_session_options *o)
 {
     s->options = *o;
@@ -301,9 +294,9 @@ void kb_session_free(struct kb_session *s)
     kb_model_free(&s->model);
     kb_gpu_lock_close(&s->lock);
     cJSON_Delete(s->device);
-    free_list(s->include_dirs);
-    free_list(s->defines);
-    free_list(s->nvcc_options);
+    kb_free_list(s->include_dirs);
+    kb_free_list(s->defines);
+    kb_free_list(s->nvcc_options);
     char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir,  s->focus,        s->device_option,
                      s->arch_option,     s->like,        s->check,      s->compile_libs, s->default_arch,
                      s->compiler_reason, s->errors_text, s->nvcc_flags, s->nvcc_folders};

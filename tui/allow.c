@@ -65,7 +65,7 @@ static int allow_options(const char *dir, const struct kb_variant *v, int *count
         printf("%s", (*count)++ ? "\n" : "");
         code = allow(dir, command, e);
     }
-    kb_options_command_free(command);
+    kb_free_list(command);
     return code;
 }
 

@@ -15,11 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_input(enum kb_role role)
-{
-    return role == KB_INPUT || role == KB_INOUT;
-}
-
 // Inputs as files
 
 static int write_array(const char *dir, const struct kb_arg *a, const int64_t *shape, const char *bytes, uint64_t n,
@@ -48,7 +43,7 @@ static int write_inputs(struct kb_data *d, const struct kb_case_data *c, const s
     for (int i = 0; i < d->bench->arg_count; i++) {
         const struct kb_arg *a = &d->bench->args[i];
         const struct kb_buffer *b = &s->input[i];
-        if (!is_input(a->role))
+        if (!kb_arg_is_read(a->role))
             continue;
         char *bytes = kb_alloc(b->bytes + 8);
         int failed = (b->bytes && d->device->ops->to_host(d->device, bytes, b->address, b->bytes, e)) ||
@@ -207,9 +202,7 @@ static int run(struct kb_data *d, const struct kb_program_line *p, const char *i
     char **argv = arguments(p->argv, in, out, description);
     int failed = kb_capture_while(argv, d->command.dir, p->timeout_s * 1000, KB_COMMAND_OUTPUT_BYTES, d->command.stop,
                                   d->command.context, &ran, &inner);
-    for (int i = 0; argv[i]; i++)
-        free(argv[i]);
-    free(argv);
+    kb_free_list(argv);
     if (failed)
         return kb_fail(e, p->name, inner.remedy, "it cannot be started: %s", inner.what);
     if (!ran.stopped)

@@ -21,20 +21,11 @@ bool kb_device_is_lost(const struct kb_device *device)
     return device->fault.kind == KB_FAULT_POISONED || device->fault.kind == KB_FAULT_LOST;
 }
 
-bool kb_arg_is_written(enum kb_role role)
-{
-    return role == KB_OUTPUT || role == KB_INOUT;
-}
-
 enum kb_dtype kb_reference_type(enum kb_dtype dtype)
 {
     return kb_dtype_is_float(dtype) ? KB_F64 : dtype;
 }
 
-static bool has_input(enum kb_role role)
-{
-    return role == KB_INPUT || role == KB_INOUT;
-}
 static bool has_work(enum kb_role role)
 {
     return role == KB_OUTPUT || role == KB_INOUT || role == KB_SCRATCH;
@@ -55,14 +46,14 @@ static int halves_of(const struct kb_bench *b)
 {
     int count = 0;
     for (int i = 0; i < b->arg_count; i++)
-        count += has_input(b->args[i].role) && b->args[i].dtype == KB_F16;
+        count += kb_arg_is_read(b->args[i].role) && b->args[i].dtype == KB_F16;
     return count;
 }
 
 static bool has_equal_terms(const struct kb_bench *b, int case_index)
 {
     for (int i = 0; i < b->arg_count; i++)
-        if (has_input(b->args[i].role) && kb_dtype_is_float(b->args[i].dtype) && b->args[i].ndim &&
+        if (kb_arg_is_read(b->args[i].role) && kb_dtype_is_float(b->args[i].dtype) && b->args[i].ndim &&
             kb_hard_own_fill(b, case_index, i)->kind == KB_FILL_CONSTANT)
             return true;
     return false;
@@ -75,7 +66,7 @@ static void measure(const struct kb_data *d, struct kb_case_data *c)
     for (int i = 0; i < d->bench->arg_count; i++) {
         const struct kb_arg *a = &d->bench->args[i];
         double n = (double)c->elements[i];
-        if (has_input(a->role))
+        if (kb_arg_is_read(a->role))
             c->set_bytes += guarded(n, a->dtype);
         if (kb_arg_is_written(a->role)) {
             c->set_bytes +=
@@ -84,7 +75,7 @@ static void measure(const struct kb_data *d, struct kb_case_data *c)
         }
         if (has_work(a->role))
             c->work_bytes += 2 * guarded(n, a->dtype);
-        if (has_input(a->role) && input_count < 64) {
+        if (kb_arg_is_read(a->role) && input_count < 64) {
             inputs[input_count] = c->elements[i];
             longest[input_count] = 1;
             for (int k = 0; k < a->ndim; k++)
@@ -316,7 +307,7 @@ int kb_set_make(struct kb_data *d, const struct kb_case_data *c, struct kb_set *
     for (int i = 0; i < b->arg_count; i++) {
         enum kb_dtype dtype = b->args[i].dtype, wide = kb_reference_type(dtype);
         bool written = kb_arg_is_written(b->args[i].role);
-        if ((has_input(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], true, &s->input[i], e)) ||
+        if ((kb_arg_is_read(b->args[i].role) && allocate(d, c, i, dtype, c->elements[i], true, &s->input[i], e)) ||
             (written && allocate(d, c, i, wide, c->elements[i], false, &s->ref[i], e)) ||
             (written && kb_dtype_is_float(dtype) &&
              allocate(d, c, i, KB_F64, groups_of(c, b, i), true, &s->scale[i], e))) {

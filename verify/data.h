@@ -110,7 +110,6 @@ void kb_data_close(struct kb_data *);
 
 bool kb_data_was_stopped(const struct kb_data *); // what failed last was ended by somebody who needs it no more
 bool kb_device_is_lost(const struct kb_device *); // nothing more can be done in this process
-bool kb_arg_is_written(enum kb_role);             // output or inout
 enum kb_dtype kb_reference_type(enum kb_dtype);   // doubles for floating types
 int kb_data_smallest(const struct kb_data *);     // usable case with the fewest elements, -1 if none
 // What budgets count, in microseconds from some moment on. On a GPU the clock. On the CPU device what the instructions

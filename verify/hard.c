@@ -53,11 +53,6 @@ const struct kb_fill *kb_hard_own_fill(const struct kb_bench *b, int case_index,
     return own && own[arg].kind != KB_FILLS ? &own[arg] : &b->args[arg].fill;
 }
 
-static bool is_input(const struct kb_bench *b, int arg)
-{
-    return b->args[arg].role == KB_INPUT || b->args[arg].role == KB_INOUT;
-}
-
 // Some case of the bench has infinities in this argument.
 static bool meets_infinity(const struct kb_bench *b, int arg)
 {
@@ -85,7 +80,7 @@ static bool can_harden(const struct kb_hard *h, enum kb_stress kind, int arg)
 {
     enum kb_fill_kind fill = kb_hard_own_fill(h->bench, h->case_index, arg)->kind;
     bool is_float = kb_dtype_is_float(h->bench->args[arg].dtype);
-    if (!is_input(h->bench, arg))
+    if (!kb_arg_is_read(h->bench->args[arg].role))
         return false;
     if (kind == KB_STRESS_INFINITE)
         return is_float && fill == KB_FILL_NORMAL && meets_infinity(h->bench, arg) && rows_of(h, arg) < INFINITE_ROWS;
@@ -103,26 +98,15 @@ static bool has_few_rows(const struct kb_hard *h)
     return false;
 }
 
-static int64_t param_in(const struct kb_hard *h, int case_index, const char *name)
-{
-    struct kb_names names = {0};
-    struct kb_error unused;
-    int64_t value = 0;
-    if (!kb_case_names(h->bench, case_index, h->on_cpu, NULL, &names, &unused) && kb_names_get(&names, name))
-        value = *kb_names_get(&names, name);
-    kb_names_free(&names);
-    return value;
-}
-
 // No case has more of some param, and no timed one as much.
 static bool is_largest(const struct kb_hard *h)
 {
     for (int k = 0; k < h->bench->params.count; k++) {
         const char *name = h->bench->params.items[k].name;
-        int64_t value = param_in(h, h->case_index, name);
+        int64_t value = kb_case_param(h->bench, h->case_index, h->on_cpu, name);
         bool most = true;
         for (int i = 0; i < h->bench->case_count && most; i++) {
-            int64_t other = param_in(h, i, name);
+            int64_t other = kb_case_param(h->bench, i, h->on_cpu, name);
             most = i == h->case_index || (h->bench->cases[i].timed ? other < value : other <= value);
         }
         if (most && h->bench->case_count > 1)

@@ -5,17 +5,6 @@
 
 enum { SLOW_US = 300000 };
 
-static int64_t value_in(const struct kb_data *d, int case_index, const char *param)
-{
-    struct kb_names names = {0};
-    struct kb_error unused;
-    int64_t value = 0;
-    if (!kb_case_names(d->bench, case_index, d->on_cpu, NULL, &names, &unused) && kb_names_get(&names, param))
-        value = *kb_names_get(&names, param);
-    kb_names_free(&names);
-    return value;
-}
-
 // The bench itself has an odd size there, so no kernel may count on another; and larger and smaller ones than this, so
 // none may count on less.
 static bool is_free(const struct kb_data *d, const char *param, int64_t value)
@@ -23,7 +12,7 @@ static bool is_free(const struct kb_data *d, const char *param, int64_t value)
     int64_t least = value, most = value;
     bool odd = false;
     for (int i = 0; i < d->bench->case_count; i++) {
-        int64_t has = value_in(d, i, param);
+        int64_t has = kb_case_param(d->bench, i, d->on_cpu, param);
         odd = odd || (has > 1 && has % 2);
         least = i && least < has ? least : has;
         most = i && most > has ? most : has;
@@ -34,7 +23,7 @@ static bool is_free(const struct kb_data *d, const char *param, int64_t value)
 static bool is_tried(const struct kb_data *d, const char *param, int64_t value)
 {
     for (int i = 0; i < d->bench->case_count; i++)
-        if (value_in(d, i, param) == value && d->bench->cases[i].timed)
+        if (kb_case_param(d->bench, i, d->on_cpu, param) == value && d->bench->cases[i].timed)
             return true;
     return false;
 }
@@ -53,8 +42,7 @@ static bool has_fixed_inputs(const struct kb_bench *b)
     for (int i = 0; i < b->case_count; i++)
         for (int arg = 0; arg < b->arg_count; arg++) {
             enum kb_fill_kind fill = kb_hard_own_fill(b, i, arg)->kind;
-            bool input = b->args[arg].role == KB_INPUT || b->args[arg].role == KB_INOUT;
-            if (input && (fill == KB_FILL_FILE || fill == KB_FILL_INTEGERS))
+            if (kb_arg_is_read(b->args[arg].role) && (fill == KB_FILL_FILE || fill == KB_FILL_INTEGERS))
                 return true;
         }
     return false;
@@ -69,7 +57,7 @@ void kb_neighbours_find(struct kb_data *d)
     for (int i = 0; i < d->bench->case_count; i++)
         for (int k = params->count - 1; k >= 0 && d->bench->cases[i].timed; k--) { // the last is mostly the innermost
             const char *param = params->items[k].name;
-            int64_t value = value_in(d, i, param);
+            int64_t value = kb_case_param(d->bench, i, d->on_cpu, param);
             add(d, i, param, value + 1);
             add(d, i, param, value - 1);
         }

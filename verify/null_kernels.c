@@ -123,8 +123,7 @@ static bool inputs_change(const struct kb_data *d, const struct kb_case_data *c)
     struct kbe_fill f;
     for (int i = 0; i < d->bench->arg_count; i++) {
         enum kb_role role = d->bench->args[i].role;
-        if ((role == KB_INPUT || role == KB_INOUT) && kb_fill_of(d, c, 0, 0, i, &f) && f.kind != KBE_CONSTANT &&
-            f.kind != KBE_ZEROS)
+        if (kb_arg_is_read(role) && kb_fill_of(d, c, 0, 0, i, &f) && f.kind != KBE_CONSTANT && f.kind != KBE_ZEROS)
             return true;
     }
     return false;

@@ -243,7 +243,7 @@ static void add_preparing(struct writer *w)
 {
     for (int i = 0; i < w->d->bench->arg_count; i++) {
         enum kb_role role = w->d->bench->args[i].role;
-        if (role == KB_INPUT || role == KB_INOUT)
+        if (kb_arg_is_read(role))
             add_fill(w, i);
         if (role == KB_INPUT)
             kb_text_addf(&w->out, "        kbe_keep(&a%d);\n", i);

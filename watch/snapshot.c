@@ -218,9 +218,7 @@ static int take_text(struct collector *c, const char *text, size_t size)
     int count = 0;
     kb_options_split(copy, &words, &count);
     int status = take_options(c, (const char *const *)words, count);
-    for (int i = 0; i < count; i++)
-        free(words[i]);
-    free(words);
+    kb_free_list(words);
     free(copy);
     return status;
 }

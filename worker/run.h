@@ -40,7 +40,7 @@ struct run_worker {
     struct run_version versions[RUN_VERSIONS];
     int version_count;
     uint64_t uses;
-    uint64_t verified; // versions, so far
+    uint64_t verified;            // versions, so far
     int64_t started_us;           // the request at hand
     const struct kb_frame *frame; // the request at hand
     cJSON *not_tried;             // texts that go with its rung; NULL: everything was tried
@@ -79,6 +79,11 @@ void run_drop(struct run_worker *, struct run_version *);
 void run_refuse(struct run_worker *, const struct kb_frame *, const char *rung, const char *reason);
 // `rung`, then `done` with poisoned as the device's fault says; a lost device ends the worker.
 void run_end(struct run_worker *, const struct kb_frame *, const char *rung, const char *status, const char *reason);
+char *run_trial_label(const struct kb_case_data *, const struct kb_trial *); // case and inputs, for people; owned
+// The inputs that a version failed on, made again in buffers of their own, from the failure{} of a `case` frame;
+// without the reference's results. kb_set_free frees them, after an error, too.
+int run_failing_set(struct run_worker *, const struct kb_case_data *, const cJSON *failure, struct kb_set *own,
+                    struct kb_error *);
 bool run_finding_fails(const struct kb_trial *); // the device saw something that is wrong, whatever came out
 // What the device saw while it ran a case, as a `findings` frame; nothing if there is nothing. inputs: as in kb_trial.
 void run_send_findings(const struct kb_frame *, const char *rung, const char *version, const struct kb_case_data *,

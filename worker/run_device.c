@@ -75,7 +75,7 @@ static int operand_bits(const struct kb_bench *b)
     for (int i = 0; i < b->arg_count; i++) {
         const struct kb_arg *a = &b->args[i];
         int bits = 8 * (int)kb_dtype_bytes(a->dtype);
-        bool counts = (a->role == KB_INPUT || a->role == KB_INOUT) && (kb_dtype_is_float(a->dtype) || bits == 8);
+        bool counts = kb_arg_is_read(a->role) && (kb_dtype_is_float(a->dtype) || bits == 8);
         if (counts && (!least || bits < least))
             least = bits;
     }

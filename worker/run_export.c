@@ -31,13 +31,9 @@ static struct kb_set *failing_set(struct run_worker *w, struct kb_case_data *c, 
                     why ? why : "the case does not meet them");
         return s;
     }
-    if (kb_set_make(&w->data, c, own, e))
-        return NULL;
-    own->number = strtoull(kb_json_text(failure, "set", "1"), NULL, 10);
-    own->base = strtoull(kb_json_text(failure, "base", "0"), NULL, 10);
-    if (kb_set_inputs(&w->data, c, own, e) || (w->data.has_reference && kb_set_reference(&w->data, c, own, e)))
-        return NULL;
-    return own;
+    bool failed =
+        run_failing_set(w, c, failure, own, e) || (w->data.has_reference && kb_set_reference(&w->data, c, own, e));
+    return failed ? NULL : own;
 }
 
 // The output to look at: that which was wrong, else the first one. -1: the bench has none.

@@ -28,6 +28,11 @@ bool run_finding_fails(const struct kb_trial *t)
     return false;
 }
 
+char *run_trial_label(const struct kb_case_data *c, const struct kb_trial *t)
+{
+    return t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+}
+
 void run_send_findings(const struct kb_frame *f, const char *rung, const char *version, const struct kb_case_data *c,
                        const struct kb_trial *t)
 {
@@ -35,7 +40,7 @@ void run_send_findings(const struct kb_frame *f, const char *rung, const char *v
     if (!n)
         return;
     cJSON *head = kb_frame_head("findings", kb_frame_job(f)), *list = cJSON_AddArrayToObject(head, "findings");
-    char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+    char *label = run_trial_label(c, t);
     kb_json_set_text(head, "version", version);
     kb_json_set_text(head, "rung", rung);
     kb_json_set_number(head, "case", c->index);
@@ -110,9 +115,8 @@ static double instructions_of(const cJSON *facts)
     return sum;
 }
 
-// The inputs that a version failed on, without the reference's results, in buffers of their own.
-static int failing_inputs(struct run_worker *w, const struct kb_case_data *c, const cJSON *failure, struct kb_set *own,
-                          struct kb_error *e)
+int run_failing_set(struct run_worker *w, const struct kb_case_data *c, const cJSON *failure, struct kb_set *own,
+                    struct kb_error *e)
 {
     enum kb_stress stress = kb_stress_parse(kb_json_text(failure, "inputs", ""));
     if (kb_set_make(&w->data, c, own, e))
@@ -148,7 +152,7 @@ static double watch_case(struct run_worker *w, const struct kb_frame *f, struct 
     struct kb_plan plan = {0};
     struct kb_trial t = {0};
     struct kb_set own = {0};
-    int failed = kb_data_prepare(&w->data, c, &error) || (failure && failing_inputs(w, c, failure, &own, &error)) ||
+    int failed = kb_data_prepare(&w->data, c, &error) || (failure && run_failing_set(w, c, failure, &own, &error)) ||
                  kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, &error) ||
                  kb_trial_run(&w->data, c, failure ? &own : &c->sets[0], &v->program, &plan, v->variant, KB_TRIAL_WATCH,
                               &t, &error);
@@ -156,8 +160,7 @@ static double watch_case(struct run_worker *w, const struct kb_frame *f, struct 
         tally->left_out++;
         snprintf(tally->unusable, sizeof tally->unusable, "%.600s", kb_error_line(&error));
     } else {
-        enum kb_stress stress = kb_stress_parse(kb_json_text(failure, "inputs", ""));
-        t.inputs = stress < KB_STRESSES ? kb_stress_name(stress) : NULL;
+        t.inputs = own.stressed ? kb_stress_name(own.stress) : NULL;
         add_to(tally, w, c, &t);
     }
     if (!tally->refused)

@@ -233,7 +233,7 @@ static void tell_beyond(struct run_worker *w, const struct kb_frame *f, struct r
 {
     if (t->pass || is_refused(w, t)) // what is refused here was refused in the case itself, or by inputs of our own
         return;
-    char *label = t->inputs ? kb_format("%s, %s", c->label, t->inputs) : kb_strdup(c->label);
+    char *label = run_trial_label(c, t);
     send_case(w, f, v->key, c, made, t);
     run_send_findings(f, "verify", v->key, c, t);
     send_facts(f, v->key, c, t);

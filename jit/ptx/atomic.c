@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 static uint64_t add_half(uint64_t x, uint64_t y, struct ptx_format f)
 {
     return ptx_narrow(ptx_widen((uint32_t)x & 0xffff, f) + ptx_widen((uint32_t)y & 0xffff, f), f, PTX_RN, false);
@@ -123,7 +121,7 @@ static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint
                  struct ptx_access *x, uint32_t *flushes)
 {
     *x = (struct ptx_access){.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)};
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     x->address[i] = o->base32 ? ptx_u32(w, base)[i] + (uint32_t)o->imm : ptx_u64(w, base)[i] + (uint64_t)o->imm;
     for (int i = 0; i < PTX_LANES; i++)
         if (!(mask >> i & 1))
@@ -171,7 +169,7 @@ static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     uint32_t flushes;
     if (!find(w, o, mask, o->r[2], 16, &x, &flushes))
         return;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t part[4];
         for (unsigned k = 0; k < 4; k++)
@@ -193,7 +191,7 @@ static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     uint32_t flushes;
     if (!find(w, o, mask, o->r[1], bytes, &x, &flushes))
         return;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         char *at = (char *)x.address[i];
         uint64_t y = bytes == 8 ? ptx_u64(w, o->r[2])[i] : ptx_u32(w, o->r[2])[i];

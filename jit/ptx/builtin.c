@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 enum { OUTPUT_LIMIT = 1 << 20, LONGEST_TEXT = 4096 };
 
 static uint64_t argument(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, int n)
@@ -142,7 +140,7 @@ static bool print_lane(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane
 static void call_vprintf(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     struct ptx_launch *l = w->thread->launch;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         struct printing p = {.size = 0};
         if (!print_lane(w, o, i, &p))
@@ -283,7 +281,7 @@ static bool heap_release(struct ptx_launch *l, uint64_t address)
 
 static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t bytes = argument(w, o, i, 0);
         uint64_t address = heap_alloc(w->thread->launch, bytes);
@@ -297,7 +295,7 @@ static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
 
 static void call_free(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t address = argument(w, o, i, 0);
         if (address && !heap_release(w->thread->launch, address)) {

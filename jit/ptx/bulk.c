@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 struct copy {
     char *to, *from;
     uint64_t *barrier; // NULL: of a group
@@ -107,7 +105,7 @@ static void bulk_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     shared.write = shared.later = o->sub;
     global.write = global.later = !o->sub;
     shared.by_proxy = global.by_proxy = true;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t in_shared = ptx_u64(w, o->r[0])[i], in_global = ptx_u64(w, o->r[1])[i];
         uint32_t bytes = ptx_u32(w, o->r[2])[i];
@@ -135,7 +133,7 @@ static void bulk_commit(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
 {
     (void)o;
     struct ptx_bulk *b = state(w->cta);
-    ACTIVE(i) b->group[w->index * PTX_LANES + i]++;
+    PTX_ACTIVE(mask, i) b->group[w->index * PTX_LANES + i]++;
 }
 
 // All but the newest imm groups.

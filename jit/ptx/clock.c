@@ -1,8 +1,7 @@
 #include "jit/ptx/clock.h"
 
+#include "base/hash.h"
 #include "jit/ptx/lanes.h"
-
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
 
 // The boost clock of an H200, and the steps in which its timer moves.
 enum { CYCLES_PER_1000_NS = 1755, TIMER_STEP_NS = 32 };
@@ -12,10 +11,7 @@ static const uint64_t epoch_ns = 1764000000000000000; // %globaltimer counts fro
 
 static uint64_t mix(uint64_t z)
 {
-    z += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    return kb_mix64(z + 0x9e3779b97f4a7c15);
 }
 
 void ptx_clock_launch(struct ptx_clock *c, uint64_t seed, struct ptx_launch *l)
@@ -145,7 +141,7 @@ static uint64_t timer_value(struct ptx_warp *w, const struct ptx_op *o)
     static void sreg_##name(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                                 \
     {                                                                                                                  \
         uint##bits##_t v = (uint##bits##_t)(value);                                                                    \
-        ACTIVE(i) ptx_u##bits(w, o->r[0])[i] = v;                                                                      \
+        PTX_ACTIVE(mask, i) ptx_u##bits(w, o->r[0])[i] = v;                                                            \
     }
 READING(clock, 32, clock_value(w, o))
 READING(clock_hi, 32, clock_value(w, o) >> 32)
@@ -160,7 +156,7 @@ READING(gridid, 64, w->thread->launch->grid_id)
 static void nanosleep_op(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint64_t most = 0;
-    ACTIVE(i) most = ptx_u32(w, o->r[0])[i] > most ? ptx_u32(w, o->r[0])[i] : most;
+    PTX_ACTIVE(mask, i) most = ptx_u32(w, o->r[0])[i] > most ? ptx_u32(w, o->r[0])[i] : most;
     most = most > MOST_NANOSLEEP ? MOST_NANOSLEEP : most;
     w->cycles += most * CYCLES_PER_1000_NS / 1000 * (64 + random_below(w, 128)) / 128;
 }

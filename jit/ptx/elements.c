@@ -88,8 +88,7 @@ static struct value masked(struct value a, const struct ptx_operand *mask)
 
 static bool is(const struct ptx_inst *in, const char *name)
 {
-    size_t n = strlen(name);
-    return !strncmp(in->op, name, n) && (in->op[n] == '.' || !in->op[n]);
+    return ptx_op_is(in->op, name);
 }
 
 static struct value of_result(struct tracer *t, const struct ptx_inst *in)

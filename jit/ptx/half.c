@@ -2,8 +2,6 @@
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/numbers.h"
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 typedef uint32_t half_function(uint32_t a, uint32_t b, uint32_t c);
 
 // Applies f to the one or two halves of each lane.
@@ -13,7 +11,7 @@ PTX_INLINE void apply(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask,
     const uint32_t *a = ptx_u32(w, o->r[1]);
     const uint32_t *b = o->operand_count > 2 ? ptx_u32(w, o->r[2]) : a;
     const uint32_t *c = o->operand_count > 3 ? ptx_u32(w, o->r[3]) : a;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint32_t low = f(a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff);
         d[i] = pair ? f(a[i] >> 16, b[i] >> 16, c[i] >> 16) << 16 | low : low;
@@ -118,7 +116,7 @@ static bool holds(unsigned which, double a, double b)
 static void set_pair(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, struct ptx_format f, uint32_t one)
 {
     bool real = o->sub >> 8;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint32_t a = ptx_u32(w, o->r[1])[i], b = ptx_u32(w, o->r[2])[i], r = 0;
         for (int k = 0; k < 32; k += 16)

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 // The data register's value of a lane, as far as it is stored.
 static uint64_t stored_value(const struct ptx_warp *w, const struct ptx_op *o, uint32_t lane, unsigned k,
                              uint32_t bytes)
@@ -59,7 +57,7 @@ void ptx_compare_lanes(struct ptx_warp *w, const struct ptx_op *o, const struct 
     for (uint32_t rest = x->mask; rest;) {
         uint32_t first = (uint32_t)__builtin_ctz(rest), same = 0;
         bool differ = false;
-        ACTIVE(rest, i)
+        PTX_ACTIVE(rest, i)
         if (x->address[i] == x->address[first]) {
             same |= 1u << i;
             differ |= !same_values(w, o, first, i, part);

@@ -4,8 +4,6 @@
 #include "jit/ptx/lanes.h"
 #include "jit/ptx/memory.h"
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 struct object {
     uint32_t pending, expected; // 20 bits each
     int32_t bytes;              // 21 bits: copies may come before they are announced
@@ -66,7 +64,7 @@ void ptx_mbarrier_complete(uint64_t *word, uint32_t bytes)
 
 static void mbarrier_init(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t *word = word_at(w, o, i);
         if (!word)
@@ -78,14 +76,14 @@ static void mbarrier_init(struct ptx_warp *w, const struct ptx_op *o, uint32_t m
 
 static void mbarrier_inval(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     if (!word_at(w, o, i))
         return;
 }
 
 static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t *word = word_at(w, o, i);
         if (!word)
@@ -106,7 +104,7 @@ static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t
 // sub: bytes are announced, else they have come.
 static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t *word = word_at(w, o, i);
         if (!word)
@@ -120,7 +118,7 @@ static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 static void mbarrier_async(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     ptx_async_finish(w, mask);
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint64_t *word = word_at(w, o, i);
         if (!word)
@@ -140,7 +138,7 @@ static void answer(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, ui
 static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint32_t bits = 0;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         const uint64_t *word = word_at(w, o, i);
         if (!word)
@@ -157,7 +155,7 @@ static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 static void mbarrier_parity(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint32_t bits = 0;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         const uint64_t *word = word_at(w, o, i);
         if (!word)

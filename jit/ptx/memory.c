@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 void ptx_space_add(struct ptx_space_table *t, struct ptx_allocation *a)
 {
     KB_GROW(t->items, t->count, t->cap);
@@ -175,7 +173,7 @@ bool ptx_find_global(struct ptx_warp *w, const struct ptx_op *o, const struct pt
         }
         return true;
     }
-    ACTIVE(x->mask, i)
+    PTX_ACTIVE(x->mask, i)
     if (!in_global(w, o, (int)i, x->address[i], x->bytes))
         return false;
     return true;
@@ -229,7 +227,7 @@ bool ptx_find_shared(struct ptx_warp *w, const struct ptx_op *o, const struct pt
         }
         return true;
     }
-    ACTIVE(x->mask, i)
+    PTX_ACTIVE(x->mask, i)
     {
         r = shared_range(l, x->address[i]);
         if (r && x->address[i] + x->bytes <= r->high)
@@ -289,7 +287,7 @@ char *ptx_resolve(struct ptx_warp *w, const struct ptx_op *o, int lane, uint64_t
 
 void ptx_misaligned(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
 {
-    ACTIVE(x->mask, i)
+    PTX_ACTIVE(x->mask, i)
     if (x->address[i] & (x->bytes - 1)) {
         uint64_t address = x->address[i];
         char where[400] = "";
@@ -310,7 +308,7 @@ uint32_t ptx_sectors(const uint64_t *address, uint32_t mask, uint32_t bytes)
     uint64_t seen[2 * PTX_LANES];
     uint32_t count = 0;
     uint64_t last = UINT64_MAX;
-    ACTIVE(mask, i)
+    PTX_ACTIVE(mask, i)
     for (uint64_t s = address[i] >> 5; s <= (address[i] + bytes - 1) >> 5; s++) {
         if (s == last)
             continue;
@@ -342,7 +340,7 @@ uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t byt
         uint64_t words[32][32];
         uint8_t used[32] = {0};
         uint32_t most = 1;
-        ACTIVE(part, i)
+        PTX_ACTIVE(part, i)
         for (uint64_t word = address[i] >> 2; word <= (address[i] + bytes - 1) >> 2; word++) {
             uint32_t bank = word & 31, k = 0;
             while (k < used[bank] && words[bank][k] != word)
@@ -386,7 +384,7 @@ static bool finish_global(struct ptx_warp *w, const struct ptx_op *o, struct ptx
 static bool finish_local(struct ptx_warp *w, const struct ptx_op *o, struct ptx_access *x, uint64_t low, uint64_t high)
 {
     if (high > w->local_bytes || low > high) {
-        ACTIVE(x->mask, i)
+        PTX_ACTIVE(x->mask, i)
         if (!resolve_local(w, o, (int)i, x->address[i], x->bytes))
             return false;
     }
@@ -402,7 +400,7 @@ static bool finish_lanes(struct ptx_warp *w, const struct ptx_op *o, struct ptx_
 {
     w->thread->ops[o->id].requests++;
     x->unit = false;
-    ACTIVE(x->mask, i)
+    PTX_ACTIVE(x->mask, i)
     {
         char *host = ptx_resolve_in(w, o, (int)i, x->address[i], x->bytes);
         if (!host)

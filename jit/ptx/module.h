@@ -138,6 +138,7 @@ struct ptx_module {
 int ptx_parse(const char *text, size_t size, struct ptx_module **out, struct kb_error *e);
 void ptx_module_free(struct ptx_module *);
 struct ptx_func *ptx_find_func(const struct ptx_module *, const char *name);
+bool ptx_op_is(const char *op, const char *name);                 // "ld.global.f32" is "ld", "ld.global"; not "l"
 const char *ptx_file_name(const struct ptx_module *, int number); // "" if unknown
 
 // Where a person should look: the innermost line that is not inside a header of the toolkit. line 0: unknown.

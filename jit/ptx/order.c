@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 // Entries of clocks that a launch may join; then whatever is seen counts as ordered. Blocks' clocks that stay at a
 // flag.
 enum { MOST_WORK = 400000000, SEEN = 4, MOST_WARPS = 32 };
@@ -181,7 +179,7 @@ static void fence(struct ptx_warp *w, uint32_t mask, enum ptx_scope scope)
     struct ptx_launch *l = w->thread->launch;
     struct ptx_ordering *o = w->cta->ordering;
     uint32_t time = now(w);
-    ACTIVE(mask, i)
+    PTX_ACTIVE(mask, i)
     {
         struct thread_order *t = thread_of(w, i);
         t->fence[PTX_SCOPE_BLOCK] = time;
@@ -210,7 +208,7 @@ static void proxy_fence(struct ptx_warp *w, uint32_t mask)
     struct ptx_launch *l = w->thread->launch;
     struct ptx_ordering *o = w->cta->ordering;
     uint32_t time = now(w);
-    ACTIVE(mask, i)
+    PTX_ACTIVE(mask, i)
     {
         struct thread_order *t = thread_of(w, i);
         t->proxy_fence = time;
@@ -357,7 +355,7 @@ void ptx_order_strong(struct ptx_warp *w, const struct ptx_op *o, const struct p
     if (o->order.releases)
         fence(w, x->mask, scope);
     if (w->thread->launch->flags || w->cta->ordering->fenced[PTX_SCOPE_BLOCK])
-        ACTIVE(x->mask, i)
+        PTX_ACTIVE(x->mask, i)
         {
             if (reads)
                 observe(w, i, x->address[i], x->bytes, scope);
@@ -414,7 +412,7 @@ void ptx_shadow_arrive(struct ptx_warp *w, uint32_t mask, uint32_t number)
         m->row[v] = at_least(m->row[v], o->row[w->index][v]);
     m->row[w->index] = now(w);
     if (o->clocks[w->index])
-        ACTIVE(mask, i)
+        PTX_ACTIVE(mask, i)
         {
             const struct thread_order *t = thread_of(w, i);
             join(l, &m->known, t->known);
@@ -435,7 +433,7 @@ void ptx_shadow_passed(struct ptx_warp *w, uint32_t mask, uint32_t number)
     if (m->known || m->pending)
         o->clocks[w->index] = true;
     if (o->clocks[w->index])
-        ACTIVE(mask, i)
+        PTX_ACTIVE(mask, i)
         {
             struct thread_order *t = thread_of(w, i);
             join(l, &t->known, m->known);

@@ -67,6 +67,12 @@ struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
     return NULL;
 }
 
+bool ptx_op_is(const char *op, const char *name)
+{
+    size_t n = strlen(name);
+    return !strncmp(op, name, n) && (!op[n] || op[n] == '.');
+}
+
 char *ptx_parse_name(struct ptx_parser *p)
 {
     if (p->x.token.kind != PTX_WORD) {

@@ -12,14 +12,13 @@ static const int host_modes[] = {[PTX_RN] = FE_TONEAREST,
                                  [PTX_RP] = FE_UPWARD,
                                  [PTX_RNA] = FE_TONEAREST};
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
 #define LANE(T, k) (((T *)(w->R + o->r[k]))[i])
 // The volatile operands keep the compiler from computing before the mode is set or after it is reset.
 #define ROUND(name, TD, TA, canonical, expression)                                                                     \
     static void name(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                                        \
     {                                                                                                                  \
         fesetround(host_modes[o->sub]);                                                                                \
-        ACTIVE(i)                                                                                                      \
+        PTX_ACTIVE(mask, i)                                                                                            \
         {                                                                                                              \
             volatile TA a = LANE(TA, 1), b = o->operand_count > 2 ? LANE(TA, 2) : (TA)0;                               \
             volatile TA c = o->operand_count > 3 ? LANE(TA, 3) : (TA)0;                                                \

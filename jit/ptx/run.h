@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 
 enum { PTX_LANES = 32, PTX_BARRIERS = 16 };
+// For each lane i of a mask.
+#define PTX_ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
 
 // Generic addresses: global ones are host addresses; the others carry the space in bits 60 and up.
 #define PTX_TAG_SHARED (1ull << 60)

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIVE(mask, i) for (uint32_t m_ = (mask), i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 enum { MOST_CELLS = 8 << 20, MOST_STORED = 32 }; // elements of one allocation, larger ones are not followed; bytes
 
 struct past {                   // one access
@@ -481,7 +479,7 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
                         .reads = reads_value(o),
                         .writes = o->write,
                         .scope = o->guess ? PTX_SCOPE_DEVICE : o->order.scope};
-    ACTIVE(x->mask, i)
+    PTX_ACTIVE(x->mask, i)
     {
         uint64_t at = x->address[i];
         c.host = at;

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ACTIVE(i) for (uint32_t m_ = mask, i; m_ && ((i = (uint32_t)__builtin_ctz(m_)), 1); m_ &= m_ - 1)
-
 enum video { VADD, VSUB, VAVRG, VABSDIFF, VMIN, VMAX, VIDEO_OPS };
 static const char *const video_names[VIDEO_OPS] = {"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"};
 // sub: operation | 4 lanes << 3 | signed: d << 4, a << 5, b << 6 | sat << 7 | add << 8
@@ -41,7 +39,7 @@ static void video(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     int n = o->sub >> 3 & 1 ? 4 : 2, bits = 32 / n;
     bool sd = o->sub >> 4 & 1, sa = o->sub >> 5 & 1, sb = o->sub >> 6 & 1;
     int32_t most = (1 << (sd ? bits - 1 : bits)) - 1, least = sd ? -most - 1 : 0;
-    ACTIVE(i)
+    PTX_ACTIVE(mask, i)
     {
         uint32_t r = 0, sum = ptx_u32(w, o->r[3])[i];
         for (int k = 0; k < n; k++) {

@@ -143,7 +143,7 @@ static void what_is_allowed(void **state)
         char **command = kb_options_command(words, count), *got = joined(command);
         assert_string_equal(got, rows[i].command);
         free(got);
-        kb_options_command_free(command);
+        kb_free_list(command);
     }
 }
 
@@ -156,7 +156,7 @@ static void check_placed(const char *line, const char *wanted)
     char *got = joined(placed);
     assert_string_equal(got, wanted);
     free(got);
-    kb_options_command_free(placed);
+    kb_free_list(placed);
 }
 
 static void relative_folders(void **state)
@@ -175,7 +175,7 @@ static void check_split(const char *text, const char *wanted)
     char *got = joined(words);
     assert_string_equal(got, wanted);
     free(got);
-    kb_options_command_free(words);
+    kb_free_list(words);
 }
 
 static void words_of_a_text(void **state)
