@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
 #include "base/text.h"
 #include "bench/permission.h"
+#include "support_program.h"
 #include "support_session.h"
 
 #include <setjmp.h>
@@ -112,16 +112,7 @@ static void script_is_watched(void **state)
 static char *run(struct bed *b, const char *first, const char *second, int code)
 {
     char *argv[] = {KB_BUILD_DIR "/kbench-tui", (char *)first, b->dir, "--device", "cpu", (char *)second, NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    if (ran.exit_code != code)
-        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
-                 ran.err.data ? ran.err.data : "");
-    char *out = kb_strdup(ran.out.data ? ran.out.data : "");
-    kb_capture_free(&ran);
-    return out;
+    return program_text(argv, PATIENCE_MS, code);
 }
 
 static void expect(struct bed *b, const char *mode, int code, const char *part)

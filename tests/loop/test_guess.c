@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/spawn.h"
+#include "support_program.h"
 #include "support_schema.h"
 
 #include <setjmp.h>
@@ -33,16 +34,9 @@ static int remove_dir(void **state)
     return 0;
 }
 
-static void write_file(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
-
 static char *once(const char *source, bool json, int exit_code)
 {
-    write_file("k.cu", source);
+    program_write(dir, "k.cu", source);
     char *path = kb_path_join(dir, "k.cu");
     char *argv[] = {KB_BUILD_DIR "/kbench-tui",
                     "--once",
@@ -69,26 +63,10 @@ static char *once(const char *source, bool json, int exit_code)
     return out;
 }
 
-static void no_schema_breach(const cJSON *document)
-{
-    char *text = NULL;
-    size_t size;
-    assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &text, &size, NULL), 0);
-    cJSON *schema = cJSON_Parse(text);
-    struct kb_text why = {0};
-    if (schema_check(schema, document, &why) | schema_check_reasons(document, &why))
-        fail_msg("%s", why.data);
-    kb_text_free(&why);
-    cJSON_Delete(schema);
-    free(text);
-}
-
 static cJSON *document_of(const char *source, int exit_code)
 {
     char *text = once(source, true, exit_code);
-    cJSON *document = cJSON_Parse(text);
-    assert_non_null(document);
-    no_schema_breach(document);
+    cJSON *document = schema_checked(text);
     free(text);
     return document;
 }
@@ -139,7 +117,7 @@ static void right_kernels_run(void **state)
         "__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
         "int main() { float *d; int n = 100; cudaMalloc(&d, n * sizeof(float)); k<<<1, 128>>>(d, n); }\n",
     };
-    write_file("types.h", "typedef float floatX;\nusing word = unsigned;\n");
+    program_write(dir, "types.h", "typedef float floatX;\nusing word = unsigned;\n");
     for (size_t i = 0; i < KB_COUNT(sources); i++) {
         cJSON *document = document_of(sources[i], 0);
         rung_is(document, "run", "pass", "");
@@ -206,12 +184,12 @@ static void the_report_says_what_was_guessed(void **state)
 static void a_bench_accuses(void **state)
 {
     (void)state;
-    write_file("bench.json",
-               "{\"kbench\": 1, \"name\": \"few\", \"params\": {\"n\": 64},\n"
-               "\"args\": [{\"name\": \"x\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"]},\n"
-               "{\"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\"}],\n"
-               "\"variants\": [{\"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"few\",\n"
-               "\"launch\": {\"grid\": 1, \"block\": 64}}]}\n");
+    program_write(dir, "bench.json",
+                  "{\"kbench\": 1, \"name\": \"few\", \"params\": {\"n\": 64},\n"
+                  "\"args\": [{\"name\": \"x\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"]},\n"
+                  "{\"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\"}],\n"
+                  "\"variants\": [{\"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"few\",\n"
+                  "\"launch\": {\"grid\": 1, \"block\": 64}}]}\n");
     cJSON *document =
         document_of("__global__ void few(float *x, int n) { if (threadIdx.x < 2) x[threadIdx.x] = 1; }\n", 1);
     rung_is(document, "run", "fail", "never written");

@@ -2,8 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
-#include "support_schema.h"
+#include "support_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,28 +35,11 @@ static void copy_bench(void)
     }
 }
 
-static void write_source(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
-
 // The document of one run; owned by the caller.
 static cJSON *run_once(int exit_code)
 {
     char *argv[] = {KB_BUILD_DIR "/kbench-tui", "--once", "--json", "--device", "cpu", dir, NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    assert_false(ran.timed_out);
-    if (ran.exit_code != exit_code)
-        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
-                 ran.err.data ? ran.err.data : "");
-    cJSON *document = schema_checked(ran.out.data ? ran.out.data : "");
-    kb_capture_free(&ran);
-    return document;
+    return program_document(argv, PATIENCE_MS, exit_code);
 }
 
 static const cJSON *variant_of(const cJSON *document, const char *name)
@@ -153,15 +135,15 @@ static void broken_wrong_and_empty_sources_fail_where_they_should(void **state)
 {
     (void)state;
     copy_bench();
-    write_source("naive.cu",
-                 "__global__ void softmax_naive(const float *x, float *y, int rows, int cols)\n{\n    oops;\n}\n");
-    write_source("coalesced.cu", "");
-    write_source("shared.cu",
-                 "// wrong on purpose: copies\n"
-                 "extern \"C\" __global__ void softmax_shared(const float *x, float *y, int rows, int cols)\n{\n"
-                 "    for (long long r = blockIdx.x; r < rows; r += gridDim.x)\n"
-                 "        for (int c = threadIdx.x; c < cols; c += blockDim.x)\n"
-                 "            y[r * cols + c] = x[r * cols + c];\n}\n");
+    program_write(dir, "naive.cu",
+                  "__global__ void softmax_naive(const float *x, float *y, int rows, int cols)\n{\n    oops;\n}\n");
+    program_write(dir, "coalesced.cu", "");
+    program_write(dir, "shared.cu",
+                  "// wrong on purpose: copies\n"
+                  "extern \"C\" __global__ void softmax_shared(const float *x, float *y, int rows, int cols)\n{\n"
+                  "    for (long long r = blockIdx.x; r < rows; r += gridDim.x)\n"
+                  "        for (int c = threadIdx.x; c < cols; c += blockDim.x)\n"
+                  "            y[r * cols + c] = x[r * cols + c];\n}\n");
     cJSON *document = run_once(1);
     rung_is(document, "naive", "compile", "fail", "");
     const cJSON *error = cJSON_GetArrayItem(kb_json_get(variant_of(document, "naive"), "errors"), 0);
@@ -198,8 +180,8 @@ static void make_clamped(const char *accept)
         "  \"variants\": [ { \"name\": \"k\", \"source\": \"k.cu\", \"kernel\": \"twice\",\n"
         "    \"launch\": { \"grid\": 1, \"block\": 256 } } ] }\n",
         accept);
-    write_source("k.cu", kernels);
-    write_source("bench.json", bench);
+    program_write(dir, "k.cu", kernels);
+    program_write(dir, "bench.json", bench);
     free(bench);
 }
 

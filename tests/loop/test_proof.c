@@ -3,10 +3,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
 #include "loop/proof.h"
 #include "loop/report.h"
-#include "support_schema.h"
+#include "support_program.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -174,13 +173,6 @@ static const char bench[] =
 static const char reference[] = "extern \"C\" __global__ void ref(const float *x, double *y, int n)\n"
                                 "{ for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 2.0 * x[i]; }\n";
 
-static void write_file(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
-
 // The kernel doubles; `refused` runs where `when` says so an instruction that the CPU device does not know.
 static void write_bench(const char *when)
 {
@@ -194,25 +186,16 @@ static void write_bench(const char *when)
         "\"memory\");\n"
         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        y[i] = 2 * x[i];\n}\n",
         when);
-    write_file("bench.json", bench);
-    write_file("reference.cu", reference);
-    write_file("k.cu", text);
+    program_write(dir, "bench.json", bench);
+    program_write(dir, "reference.cu", reference);
+    program_write(dir, "k.cu", text);
 }
 
 static cJSON *run_once(const char *option, int exit_code)
 {
     char *argv[] = {KB_BUILD_DIR "/kbench-tui", "--once", "--json", "--device", "cpu", "--no-history", dir,
                     (char *)(uintptr_t)option,  NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    if (ran.exit_code != exit_code)
-        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
-                 ran.err.data ? ran.err.data : "");
-    cJSON *document = schema_checked(ran.out.data ? ran.out.data : "");
-    kb_capture_free(&ran);
-    return document;
+    return program_document(argv, PATIENCE_MS, exit_code);
 }
 
 static const cJSON *gap_of(const cJSON *document, const char *kind, const char *what)

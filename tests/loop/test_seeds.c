@@ -2,8 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
-#include "support_schema.h"
+#include "support_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,13 +29,6 @@ static const char bench[] =
 static const char reference[] = "extern \"C\" __global__ void ref(const float *x, double *y, int n)\n"
                                 "{ for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 2.0 * x[i]; }\n";
 
-static void write_file(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
-
 // Doubles, and does so wrong where the first values are such as one seed in six has them.
 static void write_kernel(const char *wrong)
 {
@@ -46,7 +38,7 @@ static void write_kernel(const char *wrong)
              "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        y[i] = %s ? 3 * x[i] : 2 * "
              "x[i];\n}\n",
              wrong);
-    write_file("k.cu", text);
+    program_write(dir, "k.cu", text);
 }
 
 // The variant of one run's document, which the caller owns.
@@ -62,15 +54,7 @@ static const cJSON *run_once(const char *seeds, int exit_code, cJSON **document)
                     seeds ? "--seeds" : NULL,
                     (char *)(uintptr_t)seeds,
                     NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    if (ran.exit_code != exit_code)
-        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
-                 ran.err.data ? ran.err.data : "");
-    *document = schema_checked(ran.out.data ? ran.out.data : "");
-    kb_capture_free(&ran);
+    *document = program_document(argv, PATIENCE_MS, exit_code);
     return cJSON_GetArrayItem(kb_json_get(*document, "variants"), 0);
 }
 
@@ -86,8 +70,8 @@ static void set_up(const char *wrong)
 {
     snprintf(dir, sizeof dir, "/tmp/kb-seeds-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    write_file("bench.json", bench);
-    write_file("reference.cu", reference);
+    program_write(dir, "bench.json", bench);
+    program_write(dir, "reference.cu", reference);
     write_kernel(wrong);
 }
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
+#include "support_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,6 @@
 
 enum { PATIENCE_MS = 240000 };
 static char dir[256];
-
-static void write_file(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
 
 static const char bench[] =
     "{ \"kbench\": 1, \"name\": \"marks\", \"params\": { \"n\": 640 },\n"
@@ -107,12 +100,12 @@ static int set_up(void **state)
     snprintf(dir, sizeof dir, "%s/trace-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(dir))
         return -1;
-    write_file("bench.json", bench);
-    write_file("reference.cu", reference);
-    write_file("marked.cu", marked);
-    write_file("plain.cu", plain);
-    write_file("odd.cu", odd);
-    write_file("wrong.cu", wrong);
+    program_write(dir, "bench.json", bench);
+    program_write(dir, "reference.cu", reference);
+    program_write(dir, "marked.cu", marked);
+    program_write(dir, "plain.cu", plain);
+    program_write(dir, "odd.cu", odd);
+    program_write(dir, "wrong.cu", wrong);
     return 0;
 }
 
@@ -135,14 +128,7 @@ static char *run_trace(const char *variant, const char *option, const char *valu
                     (char *)option,
                     (char *)value,
                     NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    assert_false(ran.timed_out);
-    if (ran.exit_code != exit_code)
-        fail_msg("exit code %d\n%s\n%s", ran.exit_code, ran.out.data ? ran.out.data : "",
-                 ran.err.data ? ran.err.data : "");
+    struct kb_capture ran = program_run(argv, PATIENCE_MS, exit_code);
     const struct kb_text *wanted = errors ? &ran.err : &ran.out;
     char *text = kb_strdup(wanted->data ? wanted->data : "");
     kb_capture_free(&ran);

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/spawn.h"
+#include "support_program.h"
 #include "support_schema.h"
 
 #include <setjmp.h>
@@ -17,13 +17,6 @@
 
 enum { PATIENCE_MS = 1800000 }; // of a hang
 static char dir[256];
-
-static void write_file(const char *name, const char *text)
-{
-    char *path = kb_path_join(dir, name);
-    assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
-    free(path);
-}
 
 // Sums of 256 neighbours: x has n elements, y n/256.
 static const char bench[] =
@@ -46,8 +39,8 @@ static void make_bench(void)
         *c = *c == '\'' ? '"' : *c;
     snprintf(dir, sizeof dir, "%s/why-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(dir));
-    write_file("bench.json", json);
-    write_file("reference.cu", reference);
+    program_write(dir, "bench.json", json);
+    program_write(dir, "reference.cu", reference);
     free(json);
 }
 
@@ -55,14 +48,7 @@ static void make_bench(void)
 static char *once(const char *json)
 {
     char *argv[] = {KB_BUILD_DIR "/kbench-tui", "--once", "--device", "cpu", "--no-history", dir, (char *)json, NULL};
-    struct kb_capture ran;
-    struct kb_error error = {0};
-    if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
-        fail_msg("%s", kb_error_line(&error));
-    assert_int_equal(ran.exit_code, 1);
-    char *text = kb_strdup(ran.out.data ? ran.out.data : "");
-    kb_capture_free(&ran);
-    return text;
+    return program_text(argv, PATIENCE_MS, 1);
 }
 
 static const cJSON *rung_of(const cJSON *document, const char *name)
@@ -76,7 +62,7 @@ static const cJSON *rung_of(const cJSON *document, const char *name)
 
 static cJSON *document_of(const char *source)
 {
-    write_file("k.cu", source);
+    program_write(dir, "k.cu", source);
     char *text = once("--json"), *schema_text = NULL;
     size_t size;
     assert_int_equal(kb_file_read(KB_SOURCE_DIR "/docs/once.schema.json", 1 << 20, &schema_text, &size, NULL), 0);
@@ -140,12 +126,13 @@ static void wrong_values_name_what_nobody_wrote(void **state)
 static void a_helper_is_told_with_its_caller(void **state)
 {
     (void)state;
-    write_file("helper.cuh", "__device__ inline float at(const float *p, int i) {\n"
-                             "  return p[i + 1];\n"
-                             "}\n"
-                             "__device__ inline float twice(const float *p, int i) {\n"
-                             "  return 2 * at(p, i);\n"
-                             "}\n");
+    program_write(dir, "helper.cuh",
+                  "__device__ inline float at(const float *p, int i) {\n"
+                  "  return p[i + 1];\n"
+                  "}\n"
+                  "__device__ inline float twice(const float *p, int i) {\n"
+                  "  return 2 * at(p, i);\n"
+                  "}\n");
     fails("#include \"helper.cuh\"\n" HEAD "  float s = 0;\n"
           "  for (int i = 0; i < 256; i++)\n"
           "    s += twice(x, blockIdx.x * 256 + i);\n"

@@ -47,15 +47,22 @@ static void *copy_of(const struct kb_buffer *b)
     return copy;
 }
 
+// The toy bench's only case, prepared.
+static struct kb_case_data *set_up(struct toy *t)
+{
+    struct kb_error e = {0};
+    assert_int_equal(toy_setup(t, entries, bench), 0);
+    assert_int_equal(kb_data_prepare(&t->data, &t->data.cases[0], &e), 0);
+    return &t->data.cases[0];
+}
+
 static void inputs_change_and_are_put_back(void **state)
 {
     (void)state;
     struct toy t;
     struct kb_disturb w;
     struct kb_error e = {0};
-    assert_int_equal(toy_setup(&t, entries, bench), 0);
-    struct kb_case_data *c = &t.data.cases[0];
-    assert_int_equal(kb_data_prepare(&t.data, c, &e), 0);
+    struct kb_case_data *c = set_up(&t);
     struct kb_set *s = &c->sets[0];
     void *x = copy_of(&s->input[0]), *z = copy_of(&s->input[1]), *earlier = NULL;
     kb_disturb_open(&t.data, c, &w);
@@ -93,9 +100,7 @@ static void every_part_of_an_output_is_spoilt(void **state)
     struct toy t;
     struct kb_disturb w;
     struct kb_error e = {0};
-    assert_int_equal(toy_setup(&t, entries, bench), 0);
-    struct kb_case_data *c = &t.data.cases[0];
-    assert_int_equal(kb_data_prepare(&t.data, c, &e), 0);
+    struct kb_case_data *c = set_up(&t);
     for (int arg = 2; arg < 4; arg++) {
         struct kb_buffer *b = &c->work[1][arg];
         memset(b->host, 0, b->bytes);
