@@ -193,16 +193,19 @@ char *pty_screen(struct pty *p)
     return kb_text_take(&out);
 }
 
+// Half of a frame lacks what stands in its other half: what is gone counts only when nothing more comes.
 static bool wait_for(struct pty *p, const char *text, bool present)
 {
     int64_t end = kb_now_us() + WAIT_MS * 1000LL;
     char *screen = pty_screen(p);
-    while ((strstr(screen, text) != NULL) != present && kb_now_us() < end) {
+    bool found = present && strstr(screen, text);
+    while (!found && kb_now_us() < end) {
+        size_t before = p->bytes;
         pty_pump(p, 20);
         free(screen);
         screen = pty_screen(p);
+        found = present ? strstr(screen, text) != NULL : p->bytes == before && !strstr(screen, text);
     }
-    bool found = (strstr(screen, text) != NULL) == present;
     if (!found)
         fprintf(stderr, "%s \"%s\" in:\n%s", present ? "no" : "still", text, screen);
     free(screen);

@@ -142,6 +142,9 @@ static void test_noise(void **state)
     assert_null(strstr(pty_tail(b->pty), "\033[31mhello"));
     pty_send(b->pty, "/forge\r");
     assert_true(pty_wait(b->pty, "no line holds"));
+    pty_send(b->pty, "\033"); // first the zoom ends, then the filter
+    assert_true(pty_wait(b->pty, "3 roofline"));
+    assert_true(pty_wait(b->pty, "no line holds"));
     pty_send(b->pty, "\033");
     assert_true(pty_wait_gone(b->pty, "no line holds"));
     quit(b);
