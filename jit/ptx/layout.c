@@ -149,11 +149,74 @@ static void mark_loads(struct ptx_decoder *d)
     free(moved);
 }
 
+static bool own_values(const struct ptx_op *o) // what it gives depends on its operands alone
+{
+    return o->class <= PTX_CLASS_COMPARE || o->class == PTX_CLASS_CONST || o->class == PTX_CLASS_SHUFFLE;
+}
+
+// Whether where the warp goes on depends on o, given the registers that it depends on.
+static bool steers(const struct ptx_op *o, const bool *reg)
+{
+    bool memory = o->class >= PTX_CLASS_GLOBAL && o->class <= PTX_CLASS_ATOMIC;
+    if (!o->defs)
+        return !memory;
+    for (unsigned k = 0; k < o->operand_count; k++)
+        if (o->defs >> k & 1 && reg[k < 4 ? o->r[k] : o->more[k - 4]])
+            return true;
+    return false;
+}
+
+static bool mark(bool *reg, uint32_t r)
+{
+    bool fresh = !reg[r];
+    reg[r] = true;
+    return fresh;
+}
+
+// The registers that decide where a warp goes on: of branches and barriers, and all that these were computed from. An
+// address is none of them: it may end the launch, which is no way to go on.
+static void find_steering(const struct ptx_decoder *d, struct ptx_program *p, const uint32_t *offset)
+{
+    bool *reg = kb_alloc(d->func->reg_count + 1);
+    for (uint32_t i = 0; i < d->block_count; i++) {
+        const struct ptx_block *b = &d->blocks[i];
+        uint32_t regs[] = {b->member, b->pred, b->bar_number, b->bar_count, b->bar_pred, b->callee};
+        for (size_t k = 0; k < KB_COUNT(regs); k++)
+            if (regs[k])
+                reg[regs[k] - 1] = true;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = d->op_count; i-- > 0;) {
+            const struct ptx_op *o = &d->ops[i];
+            if (!steers(o, reg))
+                continue;
+            p->memory_steers |= o->defs && !own_values(o);
+            more |= o->guard && mark(reg, o->guard - 1);
+            for (unsigned k = 0; k < o->operand_count; k++)
+                if (!(o->defs >> k & 1))
+                    more |= mark(reg, k < 4 ? o->r[k] : o->more[k - 4]);
+        }
+    }
+    for (uint32_t i = 0; i < d->block_count; i++)
+        p->memory_steers |= d->blocks[i].bar_result && reg[d->blocks[i].bar_result - 1];
+    p->steering = ptx_arena_alloc(&d->module->arena, (d->func->reg_count + 1) * sizeof *p->steering);
+    for (uint32_t r = 0; r < d->func->reg_count; r++)
+        if (reg[r] && offset[r]) {
+            uint32_t bits = d->func->reg_bits[r];
+            p->steering[p->steering_count++] = (struct ptx_range){offset[r], bits == 1   ? (uint32_t)sizeof(uint32_t)
+                                                                             : bits > 32 ? 256
+                                                                                         : 128};
+        }
+    free(reg);
+}
+
 void ptx_layout(struct ptx_decoder *d, struct ptx_program *p)
 {
     mark_loads(d);
     struct ptx_arena *arena = &d->module->arena;
     uint32_t *offset = place_registers(d, p);
+    find_steering(d, p, offset);
     for (uint32_t i = 0; i < d->block_count; i++)
         if (d->blocks[i].sync)
             d->blocks[i].operand_bits = operand_bits(d, &d->ops[d->blocks[i].first]);

@@ -129,6 +129,10 @@ struct ptx_const {
     uint64_t bits;
 };
 
+struct ptx_range {
+    uint32_t at, bytes;
+};
+
 struct ptx_program {
     struct ptx_func *func;
     struct ptx_op *ops;
@@ -141,6 +145,9 @@ struct ptx_program {
     size_t const_bytes;   // constants lie at the front, behind the first 64 bytes
     uint32_t local_bytes; // .local and .param variables of one lane
     bool calls_indirect;
+    struct ptx_range *steering; // places in the frame of the registers that branches depend on
+    uint32_t steering_count;
+    bool memory_steers; // branches depend on something that was loaded, or that other warps have a part in
 };
 
 // What a call takes of the stack; never nothing, so that endless recursion ends.

@@ -80,7 +80,8 @@ struct ptx_split { // lanes of a warp that stand at the same place
 // Whether a warp still gets on (spin.c): its state, looked at between turns.
 struct ptx_watch {
     bool wrote, waited;    // since the last look: changed memory; since the state was kept: may wait for others
-    uint32_t quiet;        // turns without a change of memory
+    bool steering;         // the state is that of the registers that branches depend on
+    uint32_t quiet;        // turns without a change of memory that branches may depend on
     uint32_t looks, until; // since the state was kept; when another one is kept
     uint32_t turns;        // of the warp when it was kept
     uint64_t state, version;

@@ -1,11 +1,17 @@
 // Loops that never end. A warp whose registers are, between two turns, what they were at an earlier one, while memory
 // was not changed, does the same again for ever: at once if nothing in the loop may wait for others, else when none of
-// them gets on either. What counts something on and on without a store is left to the budget of instructions.
+// them gets on either. Of a warp that has run for long only the registers count that branches depend on: others, which
+// add something up on and on, change nothing about where it goes; where no branch depends on memory, stores do not
+// count either. A loop whose own end is computed on and on is left to the budget of instructions.
 #include "jit/ptx/warp.h"
 
 #include <string.h>
 
-enum { QUIET_TURNS = 4, FAIR_TURNS = 1024 }; // turns: in which each group of lanes has had its own (warp.c)
+enum {
+    QUIET_TURNS = 4,
+    FAIR_TURNS = 1024,    // in which each group of lanes has had its own turn (warp.c)
+    LONG_STEPS = 1 << 23, // an address that runs out of its array has done so before
+};
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -13,14 +19,24 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ h >> 29;
 }
 
-static uint64_t frame_state(uint64_t h, const struct ptx_frame *f)
+static uint64_t mix_bytes(uint64_t h, const char *bytes, size_t n)
 {
-    size_t from = 64 + f->program->const_bytes;
-    for (size_t i = from; i + 8 <= f->program->frame_bytes; i += 8) {
-        uint64_t word;
-        memcpy(&word, f->R + i, sizeof word);
+    for (size_t i = 0; i < n; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, bytes + i, sizeof word);
         h = mix(h, word);
     }
+    return h;
+}
+
+static uint64_t frame_state(uint64_t h, const struct ptx_frame *f, bool steering)
+{
+    const struct ptx_program *p = f->program;
+    size_t from = 64 + p->const_bytes;
+    if (!steering)
+        return mix_bytes(h, f->R + from, p->frame_bytes - from);
+    for (uint32_t i = 0; i < p->steering_count; i++)
+        h = mix_bytes(h, f->R + p->steering[i].at, p->steering[i].bytes);
     return h;
 }
 
@@ -31,9 +47,18 @@ static uint64_t warp_state(const struct ptx_warp *w)
         const struct ptx_split *s = &w->split[i];
         h = mix(mix(h, (uint64_t)s->block << 32 | s->mask), (uint64_t)s->wait << 32 | s->barrier);
         for (const struct ptx_frame *f = s->frame; f; f = f->parent)
-            h = frame_state(mix(h, (uint64_t)f), f);
+            h = frame_state(mix(h, (uint64_t)f), f, w->watch.steering);
     }
     return h;
+}
+
+static bool memory_steers(const struct ptx_warp *w)
+{
+    for (uint32_t i = 0; i < w->split_count; i++)
+        for (const struct ptx_frame *f = w->split[i].frame; f; f = f->parent)
+            if (f->program->memory_steers)
+                return true;
+    return false;
 }
 
 void ptx_report_endless(struct ptx_warp *w, const char *why)
@@ -62,16 +87,24 @@ void ptx_watch_warp(struct ptx_warp *w)
 {
     struct ptx_launch *l = w->thread->launch;
     struct ptx_watch *x = &w->watch;
+    bool memory = memory_steers(w);
     if (x->wrote) {
-        *x = (struct ptx_watch){0};
+        x->wrote = false;
         atomic_fetch_add(&l->version, 1);
-        return;
+        if (memory) {
+            *x = (struct ptx_watch){0};
+            return;
+        }
     }
     if (++x->quiet < QUIET_TURNS)
         return;
+    if (!x->steering && w->steps >= LONG_STEPS) {
+        x->steering = true;
+        x->until = 0;
+    }
     uint64_t version = atomic_load(&l->version), state = warp_state(w);
     bool same = x->until && state == x->state && (w->split_count == 1 || w->turns - x->turns >= FAIR_TURNS);
-    if (same && !x->waited) {
+    if (same && (!x->waited || !memory)) {
         ptx_report_endless(w, ": it repeats itself");
         return;
     }

@@ -139,6 +139,40 @@ static void test_barriers(void **state)
     cpu_close(&c);
 }
 
+// Loops whose registers change for ever, but none that has a say in where they go; and long ones that do end.
+static void test_endless(void **state)
+{
+    (void)state;
+    static const char *const endless[] = {"sums", "stores", "meets", "helper", "shrinks", "looks"};
+    struct cpu c;
+    cpu_open(&c, NULL);
+    cpu_load_cuda(
+        &c, KERNEL("sums(float *x, int n) { float a = 0; int i = 0; do { a += x[i & 63]; i++; } while (n > 0); x[0] = "
+                   "a; }\n")
+                KERNEL("stores(float *x, int n) { for (int i = 0; n > 0; i++) x[i & 63] = i; }\n")
+                    KERNEL("meets(float *x, int n) { for (int i = 0; n > 0; i++) { x[i & 63] = i; __syncthreads(); } "
+                           "}\n") "__device__ __noinline__ float next(float a) { return a * 1.25f + 1; }\n" KERNEL(
+                        "helper(float *x, int n) { float a = x[0]; while (n > 0) a = next(a) - next(-a); x[0] = a; }\n")
+                        KERNEL(
+                            "shrinks(float *x, int n) { unsigned u = 0; float a = 0; for (int s = n; s >= 0; s >>= 1) "
+                            "{ a += ++u; x[s] = a; } }\n") KERNEL("looks(float *x, int n) { float a = 0; int i = 0; "
+                                                                  "while (((volatile float *)x)[n] == 0) "
+                                                                  "a += i++; x[1] = a; }\n")
+                            KERNEL("ends(float *x, int n) { float a = 0; for (int i = 0; i < n * 1000000; i++) a += "
+                                   "x[i & 63]; x[threadIdx.x] = a; }\n"));
+    float *x = cpu_buffer(&c, "x", KB_F32, 64, NULL);
+    uint64_t p = cpu_address(&c, 0);
+    int n = 1;
+    for (size_t i = 0; i < KB_COUNT(endless); i++) {
+        memset(x, 0, 64 * sizeof *x);
+        assert_int_equal(cpu_try(&c, endless[i], 1, 64, 0, &p, &n, NULL), -1);
+        expect_fault(&c, "CUDA_ERROR_LAUNCH_TIMEOUT", (const char *[]){"it repeats itself", "test.cu:", NULL});
+    }
+    n = 3;
+    cpu_run(&c, "ends", 1, 32, 0, &p, &n, NULL);
+    cpu_close(&c);
+}
+
 // Addresses just below zero: what is added to them must not wrap around.
 static void test_wrapped(void **state)
 {
@@ -345,9 +379,9 @@ static void test_half_patterns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_heap),
-                                       cmocka_unit_test(test_wrapped),  cmocka_unit_test(test_recursion),
-                                       cmocka_unit_test(test_counts),   cmocka_unit_test(test_half_patterns)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_barriers), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_heap),     cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_recursion), cmocka_unit_test(test_counts),   cmocka_unit_test(test_half_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
