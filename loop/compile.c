@@ -326,6 +326,8 @@ static void end_of_program(struct kb_session *s, int kind, bool ok, const char *
     p->failed = !p->ready;
     free(p->reason);
     p->reason = kb_strdup(ok ? "the compiler gave no binary" : reason);
+    if (kind == KB_PROGRAM_REFERENCE)
+        kb_contract_compiled(s);
     if (p->failed)
         kb_status_line(s, "error", NULL, "the %s does not compile: %s",
                        kind == KB_PROGRAM_REFERENCE ? "reference" : "worker's own device code", p->reason);

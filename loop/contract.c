@@ -51,22 +51,25 @@ static void add_data(struct parts *p, const struct kb_session *s)
     free(data);
 }
 
-// The library's version that compiles the reference, as the compile worker's hello names it; NULL: not known (yet).
-static const char *compiler_version(const cJSON *libs, const struct kb_variant *reference)
+// NVRTC's version, as the compile worker's hello names it; NULL: not known (yet).
+static const char *nvrtc_version(const cJSON *libs)
 {
-    bool nvcc = reference->compiler && !strcmp(reference->compiler, "nvcc");
-    const char *version = NULL;
     const cJSON *item;
-    cJSON_ArrayForEach(item, libs)
-    {
-        const char *name = kb_json_text(item, "name", ""), *own = kb_json_text(item, "version", NULL);
-        if (own && (!strcmp(name, nvcc ? "nvcc" : "nvrtc") || (!version && !strcmp(name, "nvcc"))))
-            version = own;
-    }
-    return version;
+    cJSON_ArrayForEach(item, libs) if (!strcmp(kb_json_text(item, "name", ""), "nvrtc")) return kb_json_text(
+        item, "version", NULL);
+    return NULL;
 }
 
-bool kb_contract_compute(struct kb_session *s)
+// nvcc tells its version in what it compiled; NULL: it did not compile this reference.
+static const char *nvcc_version(const struct kb_session *s)
+{
+    const cJSON *compiled = s->programs[KB_PROGRAM_REFERENCE].compiled;
+    bool nvcc = compiled && !strcmp(kb_json_text(compiled, "compiler", ""), "nvcc");
+    return nvcc ? kb_json_text(compiled, "compiler_version", "unknown") : NULL;
+}
+
+// Whether it is another one than before.
+static bool take_contract(struct kb_session *s)
 {
     const struct kb_reference *reference = &s->bench->reference;
     bool kernel = reference->kind == KB_REFERENCE_KERNEL;
@@ -75,8 +78,11 @@ bool kb_contract_compute(struct kb_session *s)
     if (s->reference && s->reference->latest)
         add_source(&parts, &s->reference->latest->snapshot);
     add_data(&parts, s);
+    bool only_nvcc = kernel && reference->program.compiler && !strcmp(reference->program.compiler, "nvcc");
+    if (kernel && !only_nvcc)
+        add_text(&parts, "compiler", nvrtc_version(libs));
     if (kernel)
-        add_text(&parts, "compiler", compiler_version(libs, &reference->program));
+        add_text(&parts, "nvcc", nvcc_version(s));
     if (reference->kind == KB_REFERENCE_COMMAND)
         add_text(&parts, "command", s->reads.hex);
     if (kernel && kb_may_use_nvcc(&reference->program))
@@ -88,11 +94,28 @@ bool kb_contract_compute(struct kb_session *s)
     if (changed) {
         memcpy(s->contract, hash.hex, sizeof s->contract);
         s->bench_generation++;
-        struct kb_program *program = &s->programs[KB_PROGRAM_REFERENCE];
-        program->ready = program->failed = program->asked = program->allowed = false;
     }
-    s->programs[KB_PROGRAM_REFERENCE].wanted = kernel;
     return changed;
+}
+
+bool kb_contract_compute(struct kb_session *s)
+{
+    struct kb_program *p = &s->programs[KB_PROGRAM_REFERENCE];
+    bool changed = take_contract(s);
+    if (changed)
+        p->ready = p->failed = p->asked = p->allowed = false;
+    p->wanted = s->bench->reference.kind == KB_REFERENCE_KERNEL;
+    return changed;
+}
+
+void kb_contract_compiled(struct kb_session *s)
+{
+    struct kb_program *p = &s->programs[KB_PROGRAM_REFERENCE];
+    if (!p->ready || !take_contract(s))
+        return;
+    p->generation = s->bench_generation; // it is what the new contract is about
+    kb_sources_announce(s);
+    kb_consider_all(s);
 }
 
 // What the reference's command reads

@@ -12,6 +12,7 @@
 //   KB_FAKE_HELLO = ROLE:garbage | half | long | version | silent | exit | no_device | no_compiler | leave (right
 //   behind it) KB_FAKE_DEVICE = cuda | cpu     KB_FAKE_UUID     KB_FAKE_PERMISSION = a hash     KB_FAKE_IDLE = crash
 //   KB_FAKE_PREPARE = fail | crash | reference (its fault, and the context is lost) | reference-hangs
+//   KB_FAKE_NVCC = the version of nvcc that compiles
 //   KB_FAKE_EXCLUSIVE (set: one context at a time) KB_FAKE_HOLD (set: sampling is never taken ahead) KB_FAKE_LOG = a
 //   file that gets one line a request: "ROLE TYPE NAME-or-key"
 #include "fake_worker.h"
@@ -241,7 +242,9 @@ static void compile(const struct kb_frame *f)
         rung(job, "compile", "pass", NULL);
         cJSON *head = kb_frame_head("compiled", job);
         size_t size = strlen(text) + 1;
-        kb_json_set_text(head, "compiler", "fake");
+        const char *nvcc = getenv("KB_FAKE_NVCC");
+        kb_json_set_text(head, "compiler", nvcc ? "nvcc" : "fake");
+        kb_json_set_text(head, "compiler_version", nvcc);
         kb_json_set_text(head, "arch", kb_json_text(f->head, "arch", ""));
         kb_json_set(head, "kernels", kernels(f->head));
         kb_json_set_number(head, "ptx_bytes", (double)size);

@@ -139,6 +139,34 @@ static void what_a_command_reads_is_its_contract(void **state)
     }
 }
 
+static char *contract_under_nvcc(const char *version)
+{
+    struct bed *b = bed_new();
+    char *reference = kb_format(kernel_reference, ""), *contract;
+    write_bench(b, reference, "");
+    setenv("KB_FAKE_NVCC", version, 1);
+    bed_start(b);
+    bed_until_event(b, "verdict variant=a status=pass");
+    contract = contract_of(b);
+    assert_int_equal(bed_count(b, "bench"), 1); // the contract changes once: as compiled
+    assert_int_equal(bed_log_count(b, "compile compile reference"), 1);
+    unsetenv("KB_FAKE_NVCC");
+    free(reference);
+    bed_free(b);
+    return contract;
+}
+
+static void the_version_of_nvcc_is_its_contract(void **state)
+{
+    (void)state;
+    char *old = contract_under_nvcc("13.0"), *same = contract_under_nvcc("13.0"), *new = contract_under_nvcc("13.1");
+    assert_string_equal(old, same);
+    assert_string_not_equal(old, new);
+    free(old);
+    free(same);
+    free(new);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +175,7 @@ int main(void)
         cmocka_unit_test(headers_of_the_environment_make_versions),
         cmocka_unit_test(headers_of_the_reference_are_its_contract),
         cmocka_unit_test(what_a_command_reads_is_its_contract),
+        cmocka_unit_test(the_version_of_nvcc_is_its_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
