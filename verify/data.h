@@ -67,7 +67,7 @@ struct kb_command {              // how a reference that is a command is run (ve
     void *context;
     bool stopped; // the last one was ended by `stop`
 };
-struct kb_neighbour;
+struct kb_resized;
 struct kb_data {
     struct kb_device *device;
     struct kb_bench *bench; // owned
@@ -86,8 +86,8 @@ struct kb_data {
     struct kb_command command;
     const struct kb_data_file *files;
     int file_count;
-    struct kb_case_data *cases;      // one a case of the bench
-    struct kb_neighbour *neighbours; // sizes next to timed ones (verify/neighbour.h)
+    struct kb_case_data *cases;    // one a case of the bench
+    struct kb_resized *neighbours; // sizes next to timed ones (verify/neighbour.h)
     int neighbour_count;
     uint64_t counter;      // sets filled so far
     bool masks;            // results are masked while a version runs: on a GPU, and for tests

@@ -5,21 +5,6 @@
 
 enum { SLOW_US = 300000 };
 
-// The bench itself has an odd size there, so no kernel may count on another; and larger and smaller ones than this, so
-// none may count on less.
-static bool is_free(const struct kb_data *d, const char *param, int64_t value)
-{
-    int64_t least = value, most = value;
-    bool odd = false;
-    for (int i = 0; i < d->bench->case_count; i++) {
-        int64_t has = kb_case_param(d->bench, i, d->on_cpu, param);
-        odd = odd || (has > 1 && has % 2);
-        least = i && least < has ? least : has;
-        most = i && most > has ? most : has;
-    }
-    return odd && value >= least && value <= most;
-}
-
 static bool is_tried(const struct kb_data *d, const char *param, int64_t value)
 {
     for (int i = 0; i < d->bench->case_count; i++)
@@ -30,10 +15,11 @@ static bool is_tried(const struct kb_data *d, const char *param, int64_t value)
 
 static void add(struct kb_data *d, int case_index, const char *param, int64_t value)
 {
-    if (d->neighbour_count == KB_MOST_NEIGHBOURS || !is_free(d, param, value) || is_tried(d, param, value))
+    if (d->neighbour_count == KB_MOST_NEIGHBOURS || !kb_param_is_free(d, param, value) || is_tried(d, param, value))
         return;
-    struct kb_neighbour *n = &d->neighbours[d->neighbour_count++];
-    *n = (struct kb_neighbour){.data = {.index = case_index}, .param = param, .value = value};
+    struct kb_resized *n = &d->neighbours[d->neighbour_count++];
+    *n = (struct kb_resized){.data = {.index = case_index}};
+    kb_names_set(&n->sizes, param, value);
 }
 
 // Content of a file has one size; integers may be indices, which belong to one.
@@ -71,44 +57,20 @@ bool kb_neighbour_has_turn(const struct kb_data *d, int index, uint64_t turn)
 void kb_neighbours_close(struct kb_data *d)
 {
     for (int i = 0; i < d->neighbour_count; i++)
-        if (d->neighbours[i].opened)
-            kb_case_close(d, &d->neighbours[i].data);
+        kb_resized_close(d, &d->neighbours[i]);
     free(d->neighbours);
 }
 
-// While the case has this size. Names that are set later win.
-struct kept {
-    struct kb_names *over, before;
-};
-static struct kept enter(struct kb_data *d, const struct kb_neighbour *n)
+static const char *make(struct kb_data *d, struct kb_resized *n, struct kb_error *e)
 {
-    struct kb_case *c = &d->bench->cases[n->data.index];
-    struct kept k = {.over = d->on_cpu ? &c->cpu_over : &c->over};
-    kb_names_copy(&k.before, k.over);
-    kb_names_set(k.over, n->param, n->value);
-    return k;
-}
-static void leave(struct kept *k)
-{
-    kb_names_free(k->over);
-    *k->over = k->before;
-}
-
-static const char *make(struct kb_data *d, struct kb_neighbour *n, struct kb_error *e)
-{
-    struct kept k = enter(d, n);
-    if (!n->opened)
-        kb_case_open(d, n->data.index, &n->data);
-    n->opened = true;
-    leave(&k);
-    bool timed_is_slow = kb_reference_is_slower(d, &d->cases[n->data.index], SLOW_US);
-    return !n->data.usable                   ? "the size does not suit the bench, or no memory"
+    bool suits = kb_resized_open(d, n), timed_is_slow = kb_reference_is_slower(d, &d->cases[n->data.index], SLOW_US);
+    return !suits                            ? "the size does not suit the bench, or no memory"
            : timed_is_slow                   ? "the reference takes long"
            : kb_data_prepare(d, &n->data, e) ? "the reference fails there, or no memory"
                                              : NULL;
 }
 
-int kb_neighbour_prepare(struct kb_data *d, struct kb_neighbour *n, const char **why, struct kb_error *e)
+int kb_neighbour_prepare(struct kb_data *d, struct kb_resized *n, const char **why, struct kb_error *e)
 {
     struct kb_error own = {0};
     *why = make(d, n, &own);
@@ -121,11 +83,11 @@ int kb_neighbour_prepare(struct kb_data *d, struct kb_neighbour *n, const char *
     return 0;
 }
 
-int kb_neighbour_plan(struct kb_data *d, struct kb_neighbour *n, const struct kb_variant *v, struct kb_plan *plan,
+int kb_neighbour_plan(struct kb_data *d, struct kb_resized *n, const struct kb_variant *v, struct kb_plan *plan,
                       struct kb_error *e)
 {
-    struct kept k = enter(d, n);
+    struct kb_resized_kept k = kb_resized_enter(d, n);
     int failed = kb_plan_make(d->bench, n->data.index, d->on_cpu, v, plan, e);
-    leave(&k);
+    kb_resized_leave(&k);
     return failed;
 }

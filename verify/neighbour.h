@@ -3,16 +3,10 @@
 // for small ones, but not between, shows there.
 #ifndef KB_VERIFY_NEIGHBOUR_H
 #define KB_VERIFY_NEIGHBOUR_H
-#include "verify/data.h"
+#include "verify/resized.h"
 
 #define KB_NEIGHBOUR_INPUTS "next to a timed size" // kb_trial.inputs of such a trial
 enum { KB_MOST_NEIGHBOURS = 4 };                   // of all timed cases together
-struct kb_neighbour {
-    struct kb_case_data data; // index: of the timed case
-    const char *param;        // borrowed from the bench
-    int64_t value;
-    bool opened;
-};
 // Which of them a version meets: on the CPU device all, on a GPU one, by turns, since it comes before the first
 // verdict.
 bool kb_neighbour_has_turn(const struct kb_data *, int index, uint64_t turn);
@@ -20,9 +14,9 @@ bool kb_neighbour_has_turn(const struct kb_data *, int index, uint64_t turn);
 void kb_neighbours_find(struct kb_data *);
 void kb_neighbours_close(struct kb_data *);
 // Makes one's outputs and its set, if not there. *why: static text if it cannot be had. -1: the device failed.
-int kb_neighbour_prepare(struct kb_data *, struct kb_neighbour *, const char **why, struct kb_error *);
+int kb_neighbour_prepare(struct kb_data *, struct kb_resized *, const char **why, struct kb_error *);
 // The launches of a variant for this size.
-int kb_neighbour_plan(struct kb_data *, struct kb_neighbour *, const struct kb_variant *, struct kb_plan *,
+int kb_neighbour_plan(struct kb_data *, struct kb_resized *, const struct kb_variant *, struct kb_plan *,
                       struct kb_error *);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "verify/fill.h"
 #include "verify/hard.h"
+#include "verify/resized.h"
 #include "worker/run.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ enum {
 // operation costs less than an element or a thread: a product and its sum are one instruction of the 3 to 8 of an inner
 // loop (loads, addresses).
 static const double first_cost = 100, cost_of_flop = 5;
+static const double smaller_cost = 30e6; // what a case at smaller sizes should take: less than half a second of a core
 
 bool run_finding_fails(const struct kb_trial *t)
 {
@@ -70,6 +72,8 @@ struct tally {
     double cost; // instructions of lanes for a unit of work
     double left_out_cost;
     const char *left_out_label;
+    int smaller; // of those left out: watched at smaller sizes
+    char smaller_text[160];
     char fault[640], remark[640], unusable[640];
     bool refused;    // the fault says nothing about the kernel
     cJSON *findings; // of all cases
@@ -191,6 +195,30 @@ static void leave_out(struct tally *tally, const struct kb_case_data *c, double 
     tally->left_out++;
 }
 
+// A case that is too large, at sizes that the bench shows to be free.
+static bool watch_smaller(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
+                          struct kb_case_data *whole, double expected, double *left, struct tally *tally)
+{
+    struct kb_resized r;
+    double executed = 0;
+    if (kb_resized_smaller(&w->data, whole->index, fmin(*left / 2, smaller_cost) / expected, &r) &&
+        kb_resized_open(&w->data, &r)) {
+        struct kb_resized_kept kept = kb_resized_enter(&w->data, &r);
+        int clean = tally->clean, left_out = tally->left_out;
+        if (work_of(w, v, &r.data) * tally->cost <= *left)
+            executed = watch_case(w, f, v, &r.data, NULL, tally);
+        tally->smaller += tally->clean > clean;
+        tally->left_out = left_out + (executed > 0); // as a whole; where nothing ran, the caller says so
+        tally->clean = clean;
+        kb_resized_leave(&kept);
+        if (!tally->smaller_text[0])
+            snprintf(tally->smaller_text, sizeof tally->smaller_text, "%.70s (%.70s was)", whole->label, r.data.label);
+    }
+    kb_resized_close(&w->data, &r);
+    *left -= executed;
+    return executed > 0;
+}
+
 // One of those that are affordable in what is left of the instructions.
 static void watch_next(struct run_worker *w, const struct kb_frame *f, struct run_version *v,
                        const struct candidate *next, const cJSON *failure, double *left, struct tally *tally)
@@ -198,7 +226,8 @@ static void watch_next(struct run_worker *w, const struct kb_frame *f, struct ru
     struct kb_case_data *c = &w->data.cases[next->index];
     double expected = next->work * tally->cost;
     if (expected > *left) {
-        leave_out(tally, c, expected);
+        if (!watch_smaller(w, f, v, c, expected, left, tally))
+            leave_out(tally, c, expected);
         return;
     }
     double executed = watch_case(w, f, v, c, failure, tally);
@@ -219,7 +248,7 @@ static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run
         if (list[i].index == failing)
             watch_next(w, f, v, &list[i], failure, &left, tally);
     if (!own_inputs) // the case itself is still to come
-        tally->clean = tally->left_out = 0;
+        tally->clean = tally->left_out = tally->smaller = 0;
     for (int i = 0; i < w->data.bench->case_count && !tally->fault[0] && !run_cancelled(f); i++)
         if (list[i].index != failing || !own_inputs)
             watch_next(w, f, v, &list[i], NULL, &left, tally);
@@ -228,18 +257,18 @@ static void watch_all(struct run_worker *w, const struct kb_frame *f, struct run
 static void conclude(struct run_worker *w, const struct kb_frame *f, const struct run_version *v, const struct tally *t)
 {
     char *reason = NULL, *left = NULL, *unused = kb_bench_accepts_nothing(w->data.bench, v->variant, t->findings);
-    const char *status = t->fault[0] ? (t->refused ? "na" : "fail") : t->clean ? "pass" : "na";
+    const char *status = t->fault[0] ? (t->refused ? "na" : "fail") : t->clean + t->smaller ? "pass" : "na";
     if (t->left_out_label)
         left = kb_format("%s would execute some %.3g million instructions", t->left_out_label, t->left_out_cost / 1e6);
     else if (t->left_out)
-        left = kb_strdup(t->unusable);
+        left = kb_strdup(t->unusable[0] ? t->unusable : t->smaller_text);
     if (t->fault[0] && t->refused)
-        reason = kb_format("%s%s", t->clean ? "not in every case: " : "", t->fault);
+        reason = kb_format("%s%s", t->clean + t->smaller ? "not in every case: " : "", t->fault);
     else if (t->fault[0])
         reason = kb_strdup(t->fault);
     else if (t->remark[0])
         reason = kb_format("warning: %s", t->remark);
-    else if (!t->clean && left)
+    else if (!t->clean && !t->smaller && left)
         reason = kb_format("no case is small enough: %s; give one a smaller size for the CPU (\"cpu\": {...})", left);
     else if (left)
         reason = kb_format("%d of %d cases: %s", t->clean, t->clean + t->left_out, left);

@@ -286,7 +286,7 @@ static int try_kind(struct run_worker *w, const struct kb_frame *f, struct run_v
     return failed;
 }
 
-static int try_neighbour(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_neighbour *n,
+static int try_neighbour(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_resized *n,
                          struct outcome *o, struct kb_error *e)
 {
     struct kb_plan plan = {0};

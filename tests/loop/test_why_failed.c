@@ -32,16 +32,21 @@ static const char reference[] = "extern \"C\" __global__ void sums(const float *
                                 "  y[blockIdx.x] = s; }\n";
 #define HEAD "__global__ void k(const float *x, float *y, int n) {\n"
 
-static void make_bench(void)
+static void write_bench(const char *quoted, const char *source)
 {
-    char *json = kb_strdup(bench);
+    char *json = kb_strdup(quoted);
     for (char *c = json; *c; c++)
         *c = *c == '\'' ? '"' : *c;
+    program_write(dir, "bench.json", json);
+    program_write(dir, "reference.cu", source);
+    free(json);
+}
+
+static void make_bench(void)
+{
     snprintf(dir, sizeof dir, "%s/why-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(dir));
-    program_write(dir, "bench.json", json);
-    program_write(dir, "reference.cu", reference);
-    free(json);
+    write_bench(bench, reference);
 }
 
 // What one run says; owned by the caller. json: the document, else the text for people.
@@ -200,13 +205,57 @@ static void what_finds_nothing_stays_as_it_was(void **state)
     cJSON_Delete(document);
 }
 
+// Sums of rows, the larger ones by another way. rows may be anything, as an odd case shows.
+static const char rows_bench[] =
+    "{'kbench': 1, 'name': 'rows', 'params': {'rows': 3, 'cols': 33},"
+    "'cases': [{'rows': 3}, {'rows': 5000, 'cols': 2048}],"
+    "'args': [{'name': 'x', 'role': 'input', 'dtype': 'f32', 'shape': ['rows', 'cols']},"
+    "         {'name': 'y', 'role': 'output', 'dtype': 'f32', 'shape': ['rows']},"
+    "         {'name': 'cols', 'role': 'scalar', 'dtype': 'i32'}],"
+    "'reference': {'source': 'reference.cu', 'kernel': 'sums', 'launch': {'grid': 'rows', 'block': 1}},"
+    "'variants': [{'name': 'k', 'source': 'k.cu', 'kernel': 'k', 'launch': {'grid': 'rows', 'block': 256}}]}";
+static const char rows_reference[] = "extern \"C\" __global__ void sums(const float *x, double *y, int cols) {\n"
+                                     "  double s = 0;\n"
+                                     "  for (int i = 0; i < cols; i++) s += x[(size_t)blockIdx.x * cols + i];\n"
+                                     "  y[blockIdx.x] = s; }\n";
+#define ROWS(barrier)                                                                                                  \
+    "__global__ void k(const float *x, float *y, int cols) {\n"                                                        \
+    "  __shared__ float part[256];\n"                                                                                  \
+    "  float s = 0;\n"                                                                                                 \
+    "  for (int i = threadIdx.x; i < cols; i += 256) s += x[(size_t)blockIdx.x * cols + i];\n"                         \
+    "  part[threadIdx.x] = s;\n"                                                                                       \
+    "  __syncthreads();\n"                                                                                             \
+    "  for (int k = 128; k; k /= 2) {\n"                                                                               \
+    "    if (threadIdx.x < k) part[threadIdx.x] += part[threadIdx.x + k];\n"                                           \
+    "    " barrier "; }\n"                                                                                             \
+    "  if (threadIdx.x == 0) y[blockIdx.x] = part[0]; }\n"
+
+static void a_case_too_large_is_watched_with_fewer_rows(void **state)
+{
+    (void)state;
+    write_bench(rows_bench, rows_reference);
+    program_write(dir, "k.cu", ROWS("__syncthreads()"));
+    char *argv[] = {KB_BUILD_DIR "/kbench-tui", "--once", "--device", "cpu", "--no-history", dir, NULL};
+    char *text = program_text(argv, PATIENCE_MS, 0);
+    const char *gap = strstr(text, "NOT RUN: races in 1 of 2 cases: 5000 x 2048 (");
+    if (!gap || !strstr(gap, " x 2048 was)"))
+        fail_msg("%s", text);
+    free(text);
+    fails(ROWS("if (cols < 2048) __syncthreads()"), "verify", "race at k.cu:8: thread (");
+    write_bench(bench, reference);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_values_name_the_race),         cmocka_unit_test(wrong_values_name_what_nobody_wrote),
-        cmocka_unit_test(a_helper_is_told_with_its_caller),   cmocka_unit_test(arrays_have_their_names_and_elements),
-        cmocka_unit_test(variables_that_nobody_set_are_told), cmocka_unit_test(types_that_differ_are_told),
+        cmocka_unit_test(wrong_values_name_the_race),
+        cmocka_unit_test(wrong_values_name_what_nobody_wrote),
+        cmocka_unit_test(a_helper_is_told_with_its_caller),
+        cmocka_unit_test(arrays_have_their_names_and_elements),
+        cmocka_unit_test(variables_that_nobody_set_are_told),
+        cmocka_unit_test(types_that_differ_are_told),
         cmocka_unit_test(what_finds_nothing_stays_as_it_was),
+        cmocka_unit_test(a_case_too_large_is_watched_with_fewer_rows),
     };
     make_bench();
     return cmocka_run_group_tests(tests, NULL, NULL);
