@@ -98,8 +98,7 @@ static bool same_digits(const cJSON *a, const cJSON *b)
     bool same = !a->valuestring == !b->valuestring && (!a->valuestring || !strcmp(a->valuestring, b->valuestring));
     const cJSON *child;
     int i = 0;
-    cJSON_ArrayForEach(child, a)
-    {
+    cJSON_ArrayForEach (child, a) {
         const cJSON *other = cJSON_IsObject(a) ? kb_json_get(b, child->string) : cJSON_GetArrayItem(b, i++);
         same = same && other && same_digits(child, other);
     }

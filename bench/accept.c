@@ -90,8 +90,7 @@ static bool accepts(const cJSON *entry, const char *kernel, const cJSON *report)
 const char *kb_bench_accepts(const struct kb_bench *b, const char *kernel, const cJSON *report)
 {
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, kb_json_get(b->json, "accept"))
-    {
+    cJSON_ArrayForEach (entry, kb_json_get(b->json, "accept")) {
         if (accepts(entry, kernel, report))
             return kb_json_text(entry, "reason", "");
     }
@@ -111,8 +110,7 @@ static bool is_about(const cJSON *entry, const struct kb_variant *v)
 static bool is_used(const cJSON *entry, const cJSON *findings)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, findings)
-    {
+    cJSON_ArrayForEach (item, findings) {
         if (accepts(entry, kb_json_text(item, "kernel", ""), item))
             return true;
     }
@@ -122,8 +120,7 @@ static bool is_used(const cJSON *entry, const cJSON *findings)
 char *kb_bench_accepts_nothing(const struct kb_bench *b, const struct kb_variant *v, const cJSON *findings)
 {
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, kb_json_get(b->json, "accept"))
-    {
+    cJSON_ArrayForEach (entry, kb_json_get(b->json, "accept")) {
         int line = (int)kb_json_int(entry, "line", 0);
         const char *kind = kb_json_text(entry, "kind", "?"), *file = kb_json_text(entry, "file", NULL);
         if (!is_about(entry, v) || is_used(entry, findings))

@@ -22,12 +22,12 @@ int kb_sass_samples_read(const cJSON *json, struct kb_sass_sample **items)
     struct list l = {0};
     const cJSON *item, *pc;
     if (cJSON_IsArray(json))
-        cJSON_ArrayForEach(item, json) add(&l, cJSON_GetStringValue(cJSON_GetArrayItem(item, 0)),
-                                           cJSON_GetArrayItem(item, 1), cJSON_GetArrayItem(item, 2));
-    cJSON_ArrayForEach(item, kb_json_get(json, "kernels"))
-    {
+        cJSON_ArrayForEach (item, json)
+            add(&l, cJSON_GetStringValue(cJSON_GetArrayItem(item, 0)), cJSON_GetArrayItem(item, 1),
+                cJSON_GetArrayItem(item, 2));
+    cJSON_ArrayForEach (item, kb_json_get(json, "kernels")) {
         const char *name = kb_json_text(item, "name", NULL);
-        cJSON_ArrayForEach(pc, kb_json_get(item, "pcs"))
+        cJSON_ArrayForEach (pc, kb_json_get(item, "pcs"))
             add(&l, name, cJSON_GetArrayItem(pc, 0), cJSON_GetArrayItem(pc, 1));
     }
     *items = l.items;

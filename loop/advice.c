@@ -174,8 +174,7 @@ void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input 
 {
     const cJSON *event;
     *out = (struct kb_advice_input){0};
-    cJSON_ArrayForEach(event, events)
-    {
+    cJSON_ArrayForEach (event, events) {
         const char *type = kb_json_text(event, "type", "");
         bool here = kb_json_int(event, "case", headline) == headline;
         if (!strcmp(type, "counters"))

@@ -74,7 +74,9 @@ void kb_say_tensor_wait(const struct kb_figures *f, struct kb_finding *out)
 static bool wants_double(const struct kb_figures *f)
 {
     const cJSON *arg;
-    cJSON_ArrayForEach(arg, f->in->args) if (!strcmp(kb_json_text(arg, "dtype", ""), "f64")) return true;
+    cJSON_ArrayForEach (arg, f->in->args)
+        if (!strcmp(kb_json_text(arg, "dtype", ""), "f64"))
+            return true;
     return !f->in->args; // the types are unknown
 }
 

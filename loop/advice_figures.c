@@ -51,12 +51,10 @@ static void read_waits(struct kb_figures *f)
     if (!cJSON_GetArraySize(rows))
         rows = kb_json_get(f->in->sections, "functions");
     double sums[KB_WAITS] = {0}, samples = 0;
-    cJSON_ArrayForEach(row, rows)
-    {
+    cJSON_ArrayForEach (row, rows) {
         double n = kb_json_number(row, "samples", 0);
         samples += n;
-        cJSON_ArrayForEach(stall, kb_json_get(row, "stalls"))
-        {
+        cJSON_ArrayForEach (stall, kb_json_get(row, "stalls")) {
             int wait = wait_of(kb_json_text(stall, "group", ""));
             if (wait >= 0)
                 sums[wait] += n * kb_json_number(stall, "share", 0);
@@ -126,8 +124,7 @@ static void read_resources(struct kb_figures *f)
     const cJSON *kernels = kb_json_get(f->in->resources, "kernels"), *k;
     f->occupancy = f->registers = f->shared_bytes = f->block_threads = f->blocks_per_sm = NAN;
     f->spill_bytes = f->stack_bytes = f->blocks = NAN;
-    cJSON_ArrayForEach(k, kernels)
-    {
+    cJSON_ArrayForEach (k, kernels) {
         double occupancy = kb_json_number(k, "occupancy", NAN);
         double spills = kb_json_number(k, "spill_store_bytes", NAN) + kb_json_number(k, "spill_load_bytes", NAN);
         f->spill_bytes = fmax(spills, f->spill_bytes);
@@ -155,11 +152,9 @@ static void read_sass(struct kb_figures *f)
 {
     const cJSON *kernel, *class;
     f->load_bytes = f->store_bytes = f->local_instructions = NAN;
-    cJSON_ArrayForEach(kernel, kb_json_get(f->in->sass, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(f->in->sass, "kernels")) {
         f->local_instructions = isnan(f->local_instructions) ? 0 : f->local_instructions;
-        cJSON_ArrayForEach(class, kb_json_get(kernel, "by_class"))
-        {
+        cJSON_ArrayForEach (class, kb_json_get(kernel, "by_class")) {
             f->load_bytes = fmax(f->load_bytes, class_bytes(class->string, "LDG"));
             f->store_bytes = fmax(f->store_bytes, class_bytes(class->string, "STG"));
             if (!isnan(class_bytes(class->string, "LDL")) || !isnan(class_bytes(class->string, "STL")))
@@ -230,10 +225,8 @@ const cJSON *kb_hot_line(const struct kb_figures *f, enum kb_wait wait)
 {
     const cJSON *line, *stall, *best = NULL;
     double most = 0;
-    cJSON_ArrayForEach(line, kb_json_get(f->in->sections, "lines"))
-    {
-        cJSON_ArrayForEach(stall, kb_json_get(line, "stalls"))
-        {
+    cJSON_ArrayForEach (line, kb_json_get(f->in->sections, "lines")) {
+        cJSON_ArrayForEach (stall, kb_json_get(line, "stalls")) {
             double n = kb_json_number(line, "samples", 0) * kb_json_number(stall, "share", 0);
             if (n > most && kb_json_number(line, "line", 0) > 0 &&
                 !strcmp(kb_json_text(stall, "group", ""), kb_wait_names[wait])) {
@@ -249,10 +242,10 @@ const cJSON *kb_counted_line(const struct kb_figures *f, const char *key)
 {
     const cJSON *line, *best = NULL;
     for (int i = 0; i < f->in->facts_count; i++)
-        cJSON_ArrayForEach(line, kb_json_get(kb_json_get(f->in->facts[i], "facts"),
-                                             "lines")) if (kb_json_number(line, "line", 0) > 0 &&
-                                                           kb_json_number(line, key, 0) >
-                                                               (best ? kb_json_number(best, key, 0) : 0)) best = line;
+        cJSON_ArrayForEach (line, kb_json_get(kb_json_get(f->in->facts[i], "facts"), "lines"))
+            if (kb_json_number(line, "line", 0) > 0 &&
+                kb_json_number(line, key, 0) > (best ? kb_json_number(best, key, 0) : 0))
+                best = line;
     return best;
 }
 

@@ -9,8 +9,7 @@
 static void name_files(const struct kb_session *s, const struct kb_build *b, cJSON *steps)
 {
     cJSON *step;
-    cJSON_ArrayForEach(step, steps)
-    {
+    cJSON_ArrayForEach (step, steps) {
         const char *file = kb_json_text(step, "file", NULL);
         if (!file)
             continue;

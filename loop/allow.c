@@ -36,7 +36,9 @@ void kb_session_allow(struct kb_session *s)
     const cJSON *words = kb_json_get(s->permission, "command"), *item;
     char **command = kb_alloc(((size_t)cJSON_GetArraySize(words) + 1) * sizeof *command);
     int n = 0;
-    cJSON_ArrayForEach(item, words) if (cJSON_IsString(item)) command[n++] = item->valuestring;
+    cJSON_ArrayForEach (item, words)
+        if (cJSON_IsString(item))
+            command[n++] = item->valuestring;
     if (n)
         kb_records_allow(s, command, kb_json_text(s->permission, "hash", ""));
     free(command);

@@ -66,7 +66,9 @@ void kb_compile_absent(struct kb_session *s, const char *reason)
 static char *default_arch(const cJSON *archs)
 {
     const cJSON *arch, *last = cJSON_GetArrayItem(archs, cJSON_GetArraySize(archs) - 1);
-    cJSON_ArrayForEach(arch, archs) if (cJSON_IsString(arch) && !strcmp(arch->valuestring, "sm_90")) last = arch;
+    cJSON_ArrayForEach (arch, archs)
+        if (cJSON_IsString(arch) && !strcmp(arch->valuestring, "sm_90"))
+            last = arch;
     return cJSON_IsString(last) ? kb_strdup(last->valuestring) : NULL;
 }
 

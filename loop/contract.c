@@ -55,8 +55,9 @@ static void add_data(struct parts *p, const struct kb_session *s)
 static const char *nvrtc_version(const cJSON *libs)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, libs) if (!strcmp(kb_json_text(item, "name", ""), "nvrtc")) return kb_json_text(
-        item, "version", NULL);
+    cJSON_ArrayForEach (item, libs)
+        if (!strcmp(kb_json_text(item, "name", ""), "nvrtc"))
+            return kb_json_text(item, "version", NULL);
     return NULL;
 }
 
@@ -161,7 +162,8 @@ void kb_reads_answered(struct kb_session *s, const cJSON *what)
     char **names = kb_alloc(((size_t)cJSON_GetArraySize(list) + 1) * sizeof *names);
     int n = 0;
     s->reads_token = 0;
-    cJSON_ArrayForEach(item, list) names[n++] = kb_strdup(item->valuestring);
+    cJSON_ArrayForEach (item, list)
+        names[n++] = kb_strdup(item->valuestring);
     set_reads(s, kb_json_text(what, "reads", ""), names);
     kb_sources_watch(s);
     kb_sources_decided(s);

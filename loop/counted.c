@@ -15,8 +15,7 @@ static int launches_of(const struct kb_session *s, const struct kb_build *b, con
     int most = 0;
     const cJSON *event;
     memset(out, 0, sizeof *out * MOST_LAUNCHES);
-    cJSON_ArrayForEach(event, b->results)
-    {
+    cJSON_ArrayForEach (event, b->results) {
         int launch = (int)kb_json_int(event, "launch", 0);
         if (strcmp(kb_json_text(event, "type", ""), "facts") || kb_json_int(event, "case", -1) != s->model.headline ||
             launch < 0 || launch >= MOST_LAUNCHES)
@@ -45,8 +44,7 @@ static int mark_of(const cJSON *marks, const cJSON *line)
 {
     int index = 0, number = (int)kb_json_int(line, "line", 0);
     const cJSON *mark;
-    cJSON_ArrayForEach(mark, marks)
-    {
+    cJSON_ArrayForEach (mark, marks) {
         if (number >= kb_json_int(mark, "line", 0) && number <= kb_json_int(mark, "end_line", -1) &&
             same_file(kb_json_text(line, "file", ""), kb_json_text(mark, "file", "")))
             return index;
@@ -99,8 +97,7 @@ static cJSON *lines_of(const cJSON *const *facts, int n)
     const cJSON *line;
     for (int i = 0; i < n; i++) {
         int taken = 0;
-        cJSON_ArrayForEach(line, kb_json_get(facts[i], "lines"))
-        {
+        cJSON_ArrayForEach (line, kb_json_get(facts[i], "lines")) {
             if (taken++ >= MOST_LINES / n || kb_json_int(line, "line", 0) <= 0)
                 continue;
             cJSON_AddItemToArray(list, cJSON_Duplicate(line, true));
@@ -116,8 +113,7 @@ static cJSON *sections_of(const cJSON *marks, const cJSON *const *facts, int n, 
     const cJSON *line;
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < n; i++)
-        cJSON_ArrayForEach(line, kb_json_get(facts[i], "lines"))
-        {
+        cJSON_ArrayForEach (line, kb_json_get(facts[i], "lines")) {
             int mark = mark_of(marks, line);
             if (mark >= 0)
                 add_row(&rows[mark], line);

@@ -66,8 +66,7 @@ static cJSON *libs_of(const struct kb_model *m)
     cJSON *list = cJSON_CreateArray();
     for (int role = 0; role < KB_WORKER_ROLES; role++) {
         const cJSON *lib;
-        cJSON_ArrayForEach(lib, kb_json_get(m->libs[role], "libs"))
-        {
+        cJSON_ArrayForEach (lib, kb_json_get(m->libs[role], "libs")) {
             cJSON *copy = cJSON_Duplicate(lib, true);
             kb_json_set_text(copy, "role", kb_worker_role_name((enum kb_worker_role)role));
             cJSON_AddItemToArray(list, copy);
@@ -100,8 +99,7 @@ static double over_kernels(const cJSON *resources, const char *key, char how, co
     const cJSON *kernel;
     char *reason_key = kb_format("%s_reason", key);
     *reason = "nothing was compiled";
-    cJSON_ArrayForEach(kernel, kb_json_get(resources, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(resources, "kernels")) {
         double value = kb_json_number(kernel, key, NAN);
         if (!isfinite(value)) {
             *reason = kb_json_text(kernel, reason_key, "unknown");
@@ -128,8 +126,7 @@ static void add_resource(cJSON *to, const char *as, const cJSON *resources, cons
 static void add_limits(cJSON *to, const cJSON *resources)
 {
     const cJSON *kernel, *lowest = NULL;
-    cJSON_ArrayForEach(kernel, kb_json_get(resources, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(resources, "kernels")) {
         double occupancy = kb_json_number(kernel, "occupancy", NAN);
         if (!lowest || occupancy < kb_json_number(lowest, "occupancy", NAN))
             lowest = kernel;
@@ -177,8 +174,7 @@ static cJSON *outputs_of(const cJSON *event)
 {
     cJSON *list = cJSON_CreateArray();
     const cJSON *output;
-    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
         cJSON *item = cJSON_CreateObject();
         kb_json_set_text(item, "arg", kb_json_text(output, "arg", "?"));
         copy_known(item, output, "tolerance", "not compared");
@@ -352,8 +348,7 @@ static cJSON *sections_of(const cJSON *event)
     const char *kind = kb_json_text(event, "share_kind", kb_json_text(event, "attribution", "share of the samples"));
     const cJSON *section;
     cJSON *list = cJSON_CreateArray();
-    cJSON_ArrayForEach(section, kb_json_get(event, "sections"))
-    {
+    cJSON_ArrayForEach (section, kb_json_get(event, "sections")) {
         cJSON *item = cJSON_CreateObject();
         copy_all(item, section, keys, KB_COUNT(keys), "no one place");
         for (size_t i = 0; i < KB_COUNT(extra); i++)
@@ -403,10 +398,9 @@ static cJSON *sass_of(const cJSON *event)
     cJSON *item = cJSON_CreateObject(), *classes = cJSON_CreateObject();
     const cJSON *kernel, *class;
     double instructions = 0;
-    cJSON_ArrayForEach(kernel, kb_json_get(event, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(event, "kernels")) {
         instructions += kb_json_number(kernel, "instructions", 0);
-        cJSON_ArrayForEach(class, kb_json_get(kernel, "by_class"))
+        cJSON_ArrayForEach (class, kb_json_get(kernel, "by_class"))
             kb_json_set_number(classes, class->string, kb_json_number(classes, class->string, 0) + class->valuedouble);
     }
     kb_json_set_number(item, "instructions", instructions);

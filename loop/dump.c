@@ -73,8 +73,7 @@ static int write_objects(struct folder *f, const cJSON *record)
 {
     const cJSON *object;
     int status = 0;
-    cJSON_ArrayForEach(object, kb_json_get(record, "objects"))
-    {
+    cJSON_ArrayForEach (object, kb_json_get(record, "objects")) {
         const char *name = kb_json_text(object, "name", "");
         char *data, *file = file_name(name, kb_path_base(kb_json_text(record, "source", "source")));
         size_t size;
@@ -105,9 +104,9 @@ static int write_json(struct folder *f, const char *name, const cJSON *item)
 static const cJSON *resources_of(const cJSON *record)
 {
     const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach(event, kb_json_get(kb_json_get(record, "results"),
-                                          "events")) if (!strcmp(kb_json_text(event, "type", ""), "resources")) found =
-        event;
+    cJSON_ArrayForEach (event, kb_json_get(kb_json_get(record, "results"), "events"))
+        if (!strcmp(kb_json_text(event, "type", ""), "resources"))
+            found = event;
     return found;
 }
 

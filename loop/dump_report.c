@@ -35,17 +35,19 @@ void kb_report_cell(struct kb_text *out, const char *text)
 const cJSON *kb_report_last(const struct kb_report *r, const char *type, int index)
 {
     const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), type) &&
-                                             (index < 0 || kb_json_int(event, "case", -1) == index)) found = event;
+    cJSON_ArrayForEach (event, r->events)
+        if (!strcmp(kb_json_text(event, "type", ""), type) && (index < 0 || kb_json_int(event, "case", -1) == index))
+            found = event;
     return found;
 }
 
 static const cJSON *last_case(const struct kb_report *r, const char *rung, int index)
 {
     const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "case") &&
-                                             kb_json_int(event, "case", -1) == index &&
-                                             !strcmp(kb_json_text(event, "rung", ""), rung)) found = event;
+    cJSON_ArrayForEach (event, r->events)
+        if (!strcmp(kb_json_text(event, "type", ""), "case") && kb_json_int(event, "case", -1) == index &&
+            !strcmp(kb_json_text(event, "rung", ""), rung))
+            found = event;
     return found;
 }
 
@@ -53,8 +55,7 @@ static int cases_of(const struct kb_report *r)
 {
     const cJSON *event;
     int most = -1;
-    cJSON_ArrayForEach(event, r->events)
-    {
+    cJSON_ArrayForEach (event, r->events) {
         int index = (int)kb_json_int(event, "case", -1);
         most = index > most ? index : most;
     }
@@ -74,7 +75,7 @@ static void head(const struct kb_report *r)
 {
     const cJSON *compiled = kb_json_get(r->results, "compiled"), *kernel;
     struct kb_text kernels = {0}, how = {0}, device = {0};
-    cJSON_ArrayForEach(kernel, kb_json_get(compiled, "kernels"))
+    cJSON_ArrayForEach (kernel, kb_json_get(compiled, "kernels"))
         kb_text_addf(&kernels, "%s%s", kernels.size ? ", " : "", kb_json_text(kernel, "name", "?"));
     kb_text_addf(r->out, "# ");
     kb_report_say(r->out, r->context->bench_name ? r->context->bench_name : "bench");
@@ -89,7 +90,7 @@ static void head(const struct kb_report *r)
         const cJSON *option;
         kb_text_addf(&how, "%s %s for %s", kb_json_text(compiled, "compiler", "?"),
                      kb_json_text(compiled, "compiler_version", "?"), kb_json_text(compiled, "arch", "?"));
-        cJSON_ArrayForEach(option, kb_json_get(compiled, "options"))
+        cJSON_ArrayForEach (option, kb_json_get(compiled, "options"))
             kb_text_addf(&how, " %s", cJSON_IsString(option) ? option->valuestring : "?");
         bullet(r->out, "compiled by", how.data);
     }
@@ -150,8 +151,7 @@ static void gaps(const struct kb_report *r)
     if (!cJSON_GetArraySize(list) || taken_back(r))
         return;
     kb_text_add(r->out, "\n");
-    cJSON_ArrayForEach(gap, list)
-    {
+    cJSON_ArrayForEach (gap, list) {
         char *text = kb_gap_text(gap);
         kb_text_add(r->out, "- ");
         kb_report_say(r->out, text);
@@ -177,8 +177,9 @@ static void verdict(const struct kb_report *r)
         kb_text_add(r->out, ".");
     }
     kb_text_add(r->out, "\n\n| rung | status | ms | reason |\n|---|---|---|---|\n");
-    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "rung") && is_last_of_rung(event))
-        ladder_row(r, event);
+    cJSON_ArrayForEach (event, r->events)
+        if (!strcmp(kb_json_text(event, "type", ""), "rung") && is_last_of_rung(event))
+            ladder_row(r, event);
     gaps(r);
 }
 
@@ -189,8 +190,7 @@ static void compile_errors(const struct kb_report *r)
     if (!all)
         return;
     kb_text_add(r->out, "\n## Messages of the compiler\n\n");
-    cJSON_ArrayForEach(error, list)
-    {
+    cJSON_ArrayForEach (error, list) {
         if (n++ == MOST_ERRORS)
             break;
         kb_text_add(r->out, "- ");
@@ -209,15 +209,13 @@ static void findings(const struct kb_report *r)
 {
     const cJSON *event, *item;
     bool any = false;
-    cJSON_ArrayForEach(event, r->events)
-    {
+    cJSON_ArrayForEach (event, r->events) {
         if (strcmp(kb_json_text(event, "type", ""), "findings"))
             continue;
         if (!any)
             kb_text_add(r->out, "\n## What the CPU device saw\n\n");
         any = true;
-        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-        {
+        cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
             const char *accepted = kb_json_text(item, "accepted", NULL);
             char *line = kb_format(
                 "%s:%d: %s: %s (%s, case %s)%s%s", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
@@ -267,7 +265,8 @@ static void errors_by_case(const struct kb_report *r)
                                 "| case | output | status | max_abs | max_rel | rmse | scaled | max_ulp | cosine | "
                                 "mismatches | bound | reason |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         any = any || event;
-        cJSON_ArrayForEach(output, kb_json_get(event, "outputs")) output_row(r, event, output);
+        cJSON_ArrayForEach (output, kb_json_get(event, "outputs"))
+            output_row(r, event, output);
     }
     if (!any)
         kb_text_add(r->out, "\n## Errors by case\n\nUnknown: nothing was run.\n");
@@ -336,8 +335,9 @@ static void counted_bytes(const struct kb_report *r, const cJSON *l)
 {
     const cJSON *event;
     double bytes = NAN, told = kb_json_number(l, "bytes", NAN);
-    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "counters")) bytes =
-        kb_json_number(kb_json_get(event, "metrics"), "dram_bytes", bytes);
+    cJSON_ArrayForEach (event, r->events)
+        if (!strcmp(kb_json_text(event, "type", ""), "counters"))
+            bytes = kb_json_number(kb_json_get(event, "metrics"), "dram_bytes", bytes);
     if (isnan(bytes))
         return;
     kb_text_addf(r->out, "By hardware counters DRAM moved %s", kb_quantity(bytes, "B").s);

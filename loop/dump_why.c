@@ -14,9 +14,9 @@ static const char *reason_of_rung(const struct kb_report *r, const char *rung)
 {
     const cJSON *event;
     const char *reason = "not measured";
-    cJSON_ArrayForEach(event, r->events) if (!strcmp(kb_json_text(event, "type", ""), "rung") &&
-                                             !strcmp(kb_json_text(event, "rung", ""), rung)) reason =
-        kb_json_text(event, "reason", "not measured");
+    cJSON_ArrayForEach (event, r->events)
+        if (!strcmp(kb_json_text(event, "type", ""), "rung") && !strcmp(kb_json_text(event, "rung", ""), rung))
+            reason = kb_json_text(event, "reason", "not measured");
     return reason;
 }
 
@@ -32,9 +32,10 @@ static void stalls_cell(const struct kb_report *r, const cJSON *row)
     const cJSON *stall;
     struct kb_text text = {0};
     int n = 0;
-    cJSON_ArrayForEach(stall, kb_json_get(row, "stalls")) if (n++ < 3)
-        kb_text_addf(&text, "%s%s %s", text.size ? ", " : "", kb_json_text(stall, "group", "?"),
-                     kb_percent(kb_json_number(stall, "share", NAN)).s);
+    cJSON_ArrayForEach (stall, kb_json_get(row, "stalls"))
+        if (n++ < 3)
+            kb_text_addf(&text, "%s%s %s", text.size ? ", " : "", kb_json_text(stall, "group", "?"),
+                         kb_percent(kb_json_number(stall, "share", NAN)).s);
     kb_report_cell(r->out, text.data);
     kb_text_free(&text);
 }
@@ -43,8 +44,7 @@ static void section_rows(const struct kb_report *r, const cJSON *rows)
 {
     const cJSON *row;
     kb_text_add(r->out, "\n| section | lines | share | us | waits |\n|---|---|---|---|---|\n");
-    cJSON_ArrayForEach(row, rows)
-    {
+    cJSON_ArrayForEach (row, rows) {
         char *lines = kb_json_int(row, "line", 0)
                           ? kb_format("%d-%d", (int)kb_json_int(row, "line", 0), (int)kb_json_int(row, "end_line", 0))
                           : kb_strdup("-");
@@ -69,8 +69,7 @@ static void line_rows(const struct kb_report *r, const cJSON *lines, const char 
     const cJSON *line;
     int n = 0;
     kb_text_addf(r->out, "\n| line | %s | waits |\n|---|---|---|\n", key);
-    cJSON_ArrayForEach(line, lines)
-    {
+    cJSON_ArrayForEach (line, lines) {
         if (n++ == MOST_LINES)
             break;
         char *place = kb_format("%s:%d", kb_json_text(line, "file", "?"), (int)kb_json_int(line, "line", 0));
@@ -129,8 +128,7 @@ static void hardware_counters(const struct kb_report *r)
 {
     const cJSON *event, *metric;
     bool any = false;
-    cJSON_ArrayForEach(event, r->events)
-    {
+    cJSON_ArrayForEach (event, r->events) {
         if (strcmp(kb_json_text(event, "type", ""), "counters") != 0)
             continue;
         kb_text_add(r->out, "Source: ");
@@ -140,8 +138,9 @@ static void hardware_counters(const struct kb_report *r)
                          kb_json_bool(event, "cold", false) ? ", cold L2" : "");
         kb_text_add(r->out, ".\n\n");
         kb_text_add(r->out, "| counter | value | of its peak | what |\n|---|---|---|---|\n");
-        cJSON_ArrayForEach(metric, kb_json_get(event, "metrics")) if (!kb_ends(metric->string, "_reason"))
-            counter_row(r, event, metric);
+        cJSON_ArrayForEach (metric, kb_json_get(event, "metrics"))
+            if (!kb_ends(metric->string, "_reason"))
+                counter_row(r, event, metric);
         kb_text_add(r->out, "\n");
         any = true;
     }
@@ -201,8 +200,7 @@ void kb_report_resources(const struct kb_report *r)
         return;
     }
     kb_text_add(r->out, "Source: the compiler; occupancy and blocks from the limits of the device.\n");
-    cJSON_ArrayForEach(kernel, kernels)
-    {
+    cJSON_ArrayForEach (kernel, kernels) {
         kb_text_add(r->out, "\n- ");
         kb_report_say(r->out, kb_json_text(kernel, "name", "?"));
         for (size_t i = 0; i < KB_COUNT(keys); i++)
@@ -216,16 +214,16 @@ void kb_report_resources(const struct kb_report *r)
 void kb_report_sass(const struct kb_report *r)
 {
     const cJSON *kernel, *class;
-    cJSON_ArrayForEach(kernel, kb_json_get(kb_report_last(r, "sass", -1), "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(kb_report_last(r, "sass", -1), "kernels")) {
         int n = 0;
         kb_text_add(r->out, "\n## SASS of ");
         kb_report_say(r->out, kb_json_text(kernel, "name", "?"));
         kb_text_addf(r->out, "\n\nSource: nvdisasm. %s instructions, at most %s registers live at once.\n\n",
                      kb_plain(kb_json_number(kernel, "instructions", NAN)).s,
                      kb_plain(kb_json_number(kernel, "live_registers_peak", NAN)).s);
-        cJSON_ArrayForEach(class, kb_json_get(kernel, "by_class")) if (n++ < MOST_CLASSES)
-            kb_text_addf(r->out, "%s%s %s", n > 1 ? ", " : "", class->string, kb_plain(class->valuedouble).s);
+        cJSON_ArrayForEach (class, kb_json_get(kernel, "by_class"))
+            if (n++ < MOST_CLASSES)
+                kb_text_addf(r->out, "%s%s %s", n > 1 ? ", " : "", class->string, kb_plain(class->valuedouble).s);
         kb_text_add(r->out, ".\n");
     }
 }

@@ -55,8 +55,7 @@ static void refuse(struct kb_session *s, const struct kb_build *b, int index, co
 static const cJSON *failed_case(const struct kb_build *b, int index)
 {
     const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach(event, b->results)
-    {
+    cJSON_ArrayForEach (event, b->results) {
         bool failed = !strcmp(kb_json_text(event, "type", ""), "case") && cJSON_IsObject(kb_json_get(event, "failure"));
         if (failed && (index < 0 ? !found : kb_json_int(event, "case", -1) == index))
             found = event;
@@ -81,8 +80,7 @@ static double elements_of(const struct kb_session *s, int index)
 static bool told(const struct kb_build *b, const char *rung, int index, const char *status)
 {
     const cJSON *event;
-    cJSON_ArrayForEach(event, b->results)
-    {
+    cJSON_ArrayForEach (event, b->results) {
         if (!strcmp(kb_json_text(event, "type", ""), "case") && !strcmp(kb_json_text(event, "rung", ""), rung) &&
             (index < 0 || kb_json_int(event, "case", -1) == index) &&
             (!status || !strcmp(kb_json_text(event, "status", ""), status)))

@@ -36,13 +36,13 @@ void kb_findings_add(struct kb_model_version *v, const cJSON *event)
         return;
     v->findings = v->findings ? v->findings : cJSON_CreateArray();
     v->findings_left_out += kb_json_number(event, "left_out", 0);
-    cJSON_ArrayForEach(from, kb_json_get(event, "findings"))
-    {
+    cJSON_ArrayForEach (from, kb_json_get(event, "findings")) {
         cJSON *item = cJSON_Duplicate(from, true);
         bool is_new = true;
         for (size_t i = 0; i < KB_COUNT(from_event); i++)
             kb_json_set(item, from_event[i], cJSON_Duplicate(kb_json_get(event, from_event[i]), true));
-        cJSON_ArrayForEach(known, v->findings) is_new = is_new && !same_place(known, item);
+        cJSON_ArrayForEach (known, v->findings)
+            is_new = is_new && !same_place(known, item);
         if (is_new)
             cJSON_AddItemToArray(v->findings, item);
         else
@@ -79,8 +79,7 @@ const cJSON *kb_model_cause(const struct kb_model_version *v)
     bool failed = false;
     for (int i = KB_RUNG_RUN; i < KB_RUNG_LATE; i++)
         failed = failed || v->rungs[i].status == KB_STATUS_FAIL;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         if (!failed || kb_rung_parse(kb_json_text(item, "rung", "")) != KB_RUNG_RACES)
             continue;
         if (kb_json_bool(item, "fails", true))
@@ -93,8 +92,7 @@ const cJSON *kb_model_cause(const struct kb_model_version *v)
 const cJSON *kb_model_finding(const struct kb_model_version *v, enum kb_rung rung)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         if (kb_rung_parse(kb_json_text(item, "rung", "")) == (int)rung && kb_json_bool(item, "fails", true))
             return item;
     }

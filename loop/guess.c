@@ -48,8 +48,7 @@ static void doubt_case(const struct kb_session *s, cJSON *event)
     char *words = kb_guess_words(s, kb_json_text(event, "reason", NULL));
     kb_json_set_text(event, "status", "na");
     kb_json_set_text(event, "reason", words);
-    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
         if (!strcmp(kb_json_text(output, "status", ""), "fail"))
             kb_json_set_text(output, "status", "na");
     }
@@ -59,8 +58,7 @@ static void doubt_case(const struct kb_session *s, cJSON *event)
 static void doubt_findings(cJSON *event)
 {
     cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
         if (!kb_json_bool(item, "fails", true))
             continue;
         char *text = kb_format("%s%s", prefix, kb_json_text(item, "text", ""));
@@ -155,7 +153,8 @@ void kb_guess_compiled(struct kb_session *s, struct kb_build *b)
     free(s->uses);
     s->uses = kb_alloc(sizeof *s->uses * (size_t)(cJSON_GetArraySize(params) + 1));
     s->use_count = 0;
-    cJSON_ArrayForEach(param, params) take_use(&s->uses[s->use_count++], param);
+    cJSON_ArrayForEach (param, params)
+        take_use(&s->uses[s->use_count++], param);
     s->used_threads = (int)kb_json_int(kernel, "max_threads", 0);
     free(s->used_kernel);
     const char *name = kb_json_text(kernel, "name", "");

@@ -233,9 +233,9 @@ int kb_history_load(struct kb_history *h, const char *variant, int version, cJSO
 const char *kb_history_object_hash(const cJSON *record, const char *name)
 {
     const cJSON *object;
-    cJSON_ArrayForEach(object, kb_json_get(record, "objects")) if (!strcmp(kb_json_text(object, "name", ""),
-                                                                           name)) return kb_json_text(object, "hash",
-                                                                                                      NULL);
+    cJSON_ArrayForEach (object, kb_json_get(record, "objects"))
+        if (!strcmp(kb_json_text(object, "name", ""), name))
+            return kb_json_text(object, "hash", NULL);
     return NULL;
 }
 
@@ -285,8 +285,9 @@ static cJSON *new_record(const char *variant, const cJSON *given)
     kb_json_set_text(record, "variant", variant);
     kb_json_set_text(record, "utc", utc);
     const cJSON *item;
-    cJSON_ArrayForEach(item, given) if (item->string && !cJSON_GetObjectItemCaseSensitive(record, item->string))
-        cJSON_AddItemToObject(record, item->string, cJSON_Duplicate(item, true));
+    cJSON_ArrayForEach (item, given)
+        if (item->string && !cJSON_GetObjectItemCaseSensitive(record, item->string))
+            cJSON_AddItemToObject(record, item->string, cJSON_Duplicate(item, true));
     return record;
 }
 

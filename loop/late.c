@@ -171,8 +171,7 @@ cJSON *kb_section_marks(const struct kb_build *b)
 static void name_files(const struct kb_session *s, const struct kb_build *b, cJSON *list)
 {
     cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         const char *file = kb_json_text(item, "file", "");
         char *name = kb_name_for_people(s, b, file + (*file == '/'));
         if (*file)

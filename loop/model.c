@@ -367,7 +367,8 @@ static void merge(cJSON *to, const cJSON *from, const char *key)
     const cJSON *item;
     if (!cJSON_IsObject(whole))
         whole = cJSON_AddObjectToObject(to, key);
-    cJSON_ArrayForEach(item, kb_json_get(from, key)) kb_json_set(whole, item->string, cJSON_Duplicate(item, true));
+    cJSON_ArrayForEach (item, kb_json_get(from, key))
+        kb_json_set(whole, item->string, cJSON_Duplicate(item, true));
 }
 
 static void apply_counters(struct kb_model *m, const cJSON *event)
@@ -640,8 +641,7 @@ const cJSON *kb_model_worst_metrics(const struct kb_model_version *v, int case_i
     const cJSON *worst = NULL, *best_output = NULL, *item;
     const cJSON *event = v->cases[case_index].verify ? v->cases[case_index].verify : v->cases[case_index].run;
     double most = -1, error = -1;
-    cJSON_ArrayForEach(item, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "outputs")) {
         const cJSON *metrics = kb_json_get(item, "metrics");
         double mismatches = kb_json_number(metrics, "mismatches", 0), scaled = kb_json_number(metrics, "scaled", 0);
         if (metrics && (mismatches > most || (mismatches == most && scaled > error))) {
@@ -660,8 +660,7 @@ const char *kb_model_weak(const struct kb_model *m, int case_index, const char *
 {
     const cJSON *item;
     *reason = "the inputs were not made yet";
-    cJSON_ArrayForEach(item, kb_json_get(m->weak, "cases"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(m->weak, "cases")) {
         if (kb_json_int(item, "case", -1) != case_index)
             continue;
         *reason = kb_json_text(item, "weak_reason", "the worker did not say");

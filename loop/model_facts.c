@@ -18,14 +18,15 @@ static void add_number(cJSON *to, const cJSON *from)
 static void add_numbers(cJSON *to, const cJSON *from)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, from) if (cJSON_IsNumber(item)) add_number(to, item);
+    cJSON_ArrayForEach (item, from)
+        if (cJSON_IsNumber(item))
+            add_number(to, item);
 }
 
 static cJSON *same_line(cJSON *lines, const cJSON *line)
 {
     cJSON *item;
-    cJSON_ArrayForEach(item, lines)
-    {
+    cJSON_ArrayForEach (item, lines) {
         if (kb_json_int(item, "line", -1) == kb_json_int(line, "line", -2) &&
             !strcmp(kb_json_text(item, "file", ""), kb_json_text(line, "file", "")))
             return item;
@@ -36,20 +37,21 @@ static cJSON *same_line(cJSON *lines, const cJSON *line)
 static void add_lines(cJSON *to, const cJSON *from)
 {
     const cJSON *line, *number;
-    cJSON_ArrayForEach(line, from)
-    {
+    cJSON_ArrayForEach (line, from) {
         cJSON *known = same_line(to, line);
         if (!known)
             cJSON_AddItemToArray(to, cJSON_Duplicate(line, true));
-        cJSON_ArrayForEach(number, line) if (known && cJSON_IsNumber(number) && strcmp(number->string, "line") != 0)
-            add_number(known, number);
+        cJSON_ArrayForEach (number, line)
+            if (known && cJSON_IsNumber(number) && strcmp(number->string, "line") != 0)
+                add_number(known, number);
     }
 }
 
 static void add_all(cJSON *to, const cJSON *from)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, from) cJSON_AddItemToArray(to, cJSON_Duplicate(item, true));
+    cJSON_ArrayForEach (item, from)
+        cJSON_AddItemToArray(to, cJSON_Duplicate(item, true));
 }
 
 static cJSON *member(cJSON *object, const char *key, bool array)

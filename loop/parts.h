@@ -396,7 +396,7 @@ char **kb_reach_options(const struct kb_session *, const struct kb_variant *, co
 // contract.c. compute: true: it is another one. What a command reads is asked of the io thread, but for the first time.
 bool kb_contract_compute(struct kb_session *);
 void kb_contract_compiled(struct kb_session *); // the reference is: by which compiler belongs to the contract
-void kb_reads_open(struct kb_session *); // blocks
+void kb_reads_open(struct kb_session *);        // blocks
 void kb_reads_ask(struct kb_session *);
 void kb_reads_answered(struct kb_session *, const cJSON *what);
 void kb_reads_free(struct kb_session *);

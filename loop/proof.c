@@ -71,8 +71,7 @@ static void add_cases(cJSON *gaps, const struct kb_model *m, const struct kb_mod
 static void add_inputs(cJSON *gaps, const cJSON *list)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         if (cJSON_IsString(item))
             add(gaps, "not tried", item->valuestring, NULL, true);
     }
@@ -95,7 +94,9 @@ cJSON *kb_gaps_of(const struct kb_model *m, const struct kb_model_version *v)
 bool kb_gaps_fail(const cJSON *gaps)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, gaps) if (kb_json_bool(item, "fails", false)) return true;
+    cJSON_ArrayForEach (item, gaps)
+        if (kb_json_bool(item, "fails", false))
+            return true;
     return false;
 }
 
@@ -116,8 +117,7 @@ static struct seeds count_seeds(const struct kb_model_version *v)
 {
     struct seeds n = {0};
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->seeds)
-    {
+    cJSON_ArrayForEach (item, v->seeds) {
         const char *status = kb_json_text(item, "status", "");
         if (kb_json_bool(item, "again", false))
             continue;
@@ -134,8 +134,7 @@ char *kb_seeds_text(const struct kb_model_version *v)
     struct kb_text out = {0};
     struct seeds n = count_seeds(v);
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->seeds)
-    {
+    cJSON_ArrayForEach (item, v->seeds) {
         if (!kb_json_bool(item, "again", false))
             continue;
         bool passed = !strcmp(kb_json_text(item, "status", ""), "pass");
@@ -163,8 +162,7 @@ cJSON *kb_seeds_document(const struct kb_model_version *v)
     kb_json_set_text(out, "first_failed", kb_json_text(n.first_failed, "seed", NULL));
     if (!n.first_failed)
         kb_json_set_text(out, "first_failed_reason", "none fails");
-    cJSON_ArrayForEach(from, v->seeds)
-    {
+    cJSON_ArrayForEach (from, v->seeds) {
         cJSON *item = cJSON_CreateObject();
         for (size_t i = 0; i < KB_COUNT(keys); i++)
             if (kb_json_get(from, keys[i]))
@@ -192,8 +190,7 @@ double kb_margin_of(const struct kb_model_version *v, int index, const char **re
     const cJSON *output;
     double worst = NAN;
     const char *why = "not compared with a reference";
-    cJSON_ArrayForEach(output, kb_json_get(v->cases[index].verify, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(v->cases[index].verify, "outputs")) {
         worst = fmax(worst, margin_of_output(output)); // of a number and a NAN the number
         why = kb_json_text(output, "margin_reason", why);
     }

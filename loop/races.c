@@ -42,13 +42,11 @@ static enum kb_rung failed_rung(const struct kb_build *b)
 static const cJSON *finding_of(const struct kb_build *b, enum kb_rung rung)
 {
     const cJSON *event, *item, *warning = NULL;
-    cJSON_ArrayForEach(event, b->results)
-    {
+    cJSON_ArrayForEach (event, b->results) {
         if (strcmp(kb_json_text(event, "type", ""), "findings") ||
             strcmp(kb_json_text(event, "rung", ""), kb_rungs[rung].name))
             continue;
-        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-        {
+        cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
             if (kb_json_bool(item, "fails", true))
                 return item;
             warning = warning || !kb_finding_warns(item) ? warning : item;

@@ -277,14 +277,12 @@ static void add_message(const struct kb_session *s, struct messages *m, const cJ
 static void add_messages(const struct kb_session *s, struct messages *m, const struct kb_build *b)
 {
     const cJSON *item, *event;
-    cJSON_ArrayForEach(item, b->errors)
+    cJSON_ArrayForEach (item, b->errors)
         add_message(s, m, item, kb_json_text(item, "severity", "error"), NULL, kb_json_text(item, "text", ""));
-    cJSON_ArrayForEach(event, b->results)
-    {
+    cJSON_ArrayForEach (event, b->results) {
         if (strcmp(kb_json_text(event, "type", ""), "findings"))
             continue;
-        cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-        {
+        cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
             const char *kind = kb_json_text(item, "kind", "?");
             if (kb_json_get(item, "accepted"))
                 continue;

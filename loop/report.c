@@ -81,8 +81,7 @@ static double worst_of_kernels(const struct kb_model_version *v, const char *key
 {
     double worst = NAN;
     const cJSON *kernel;
-    cJSON_ArrayForEach(kernel, kb_json_get(v->resources, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(v->resources, "kernels")) {
         double value = kb_json_number(kernel, key, NAN);
         if (!isfinite(value))
             return NAN;
@@ -190,8 +189,7 @@ static void add_errors(const struct kb_model_version *v, struct kb_text *out)
 {
     const cJSON *error;
     int shown = 0, more = 0;
-    cJSON_ArrayForEach(error, kb_json_get(v->errors, "errors"))
-    {
+    cJSON_ArrayForEach (error, kb_json_get(v->errors, "errors")) {
         if (strcmp(kb_json_text(error, "severity", ""), "error"))
             continue;
         if (shown == FIRST_ERRORS) {
@@ -232,8 +230,7 @@ static void add_findings(const struct kb_model_version *v, int rung, const cJSON
 {
     const cJSON *item;
     int shown = 0, more = 0;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         bool fails = kb_json_bool(item, "fails", true);
         if (item == said || fails != (rung < KB_RUNGS) || (!fails && !kb_finding_warns(item)) ||
             (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
@@ -253,8 +250,7 @@ static void add_findings(const struct kb_model_version *v, int rung, const cJSON
 static bool has_warnings(const struct kb_model_version *v)
 {
     const cJSON *item, *said = kb_model_cause(v);
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         if (item != said && kb_finding_warns(item))
             return true;
     }
@@ -266,8 +262,7 @@ static void add_accepted(const struct kb_model *m, struct kb_text *out)
     for (int i = 0; i < m->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(m, i);
         const cJSON *item, *findings = v ? v->findings : NULL;
-        cJSON_ArrayForEach(item, findings)
-        {
+        cJSON_ArrayForEach (item, findings) {
             const char *reason = kb_json_text(item, "accepted", NULL);
             if (reason)
                 kb_text_addf(out, "%s: accepted: %s at %s:%d: %s (%s)\n", m->variants[i].name,
@@ -353,8 +348,7 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
 static bool is_listed(const struct kb_model_version *v, const char *remark)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         if (kb_finding_warns(item) && strstr(remark, kb_json_text(item, "text", "?")))
             return true;
     }
@@ -379,8 +373,7 @@ static bool has_gap(const cJSON *gaps, const char *text)
 {
     const cJSON *gap;
     bool found = false;
-    cJSON_ArrayForEach(gap, gaps)
-    {
+    cJSON_ArrayForEach (gap, gaps) {
         char *other = kb_gap_text(gap);
         found = found || !strcmp(other, text);
         free(other);
@@ -425,8 +418,7 @@ static void add_gaps(const struct kb_model *m, struct kb_text *out)
         cJSON_AddItemToArray(all, kb_gaps_of(m, kb_model_current(m, i)));
     for (int i = 0; i < m->variant_count; i++) {
         const cJSON *gap;
-        cJSON_ArrayForEach(gap, cJSON_GetArrayItem(all, i))
-        {
+        cJSON_ArrayForEach (gap, cJSON_GetArrayItem(all, i)) {
             char *text = kb_gap_text(gap);
             add_gap(m, all, i, text, out);
             free(text);

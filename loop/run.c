@@ -369,8 +369,7 @@ static void weak_event(struct kb_session *s, const cJSON *head)
     static const char *const keys[] = {"case", "label", "weak", "weak_reason"};
     cJSON *event = kb_event("weak"), *list = cJSON_AddArrayToObject(event, "cases");
     const cJSON *from;
-    cJSON_ArrayForEach(from, kb_json_get(head, "cases"))
-    {
+    cJSON_ArrayForEach (from, kb_json_get(head, "cases")) {
         cJSON *item = cJSON_CreateObject();
         for (size_t i = 0; i < KB_COUNT(keys); i++)
             if (kb_json_get(from, keys[i]))

@@ -64,8 +64,7 @@ static int find(const struct kb_session *s, const struct kb_build *b, const char
 {
     int i = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, s->failing_seeds)
-    {
+    cJSON_ArrayForEach (item, s->failing_seeds) {
         if (is_of(s, b, item) && is_same(item, seed, set, index))
             return i;
         i++;
@@ -77,8 +76,7 @@ static int find(const struct kb_session *s, const struct kb_build *b, const char
 static bool is_noted(const struct kb_session *s, const struct kb_build *b)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, s->failing_seeds)
-    {
+    cJSON_ArrayForEach (item, s->failing_seeds) {
         if (is_of(s, b, item) && !strcmp(kb_json_text(item, "key", ""), b->key))
             return true;
     }
@@ -147,8 +145,7 @@ void kb_seeds_fields(const struct kb_session *s, const struct kb_build *b, cJSON
 {
     cJSON *again = cJSON_AddArrayToObject(head, "again"), *seeds = cJSON_AddArrayToObject(head, "seeds");
     const cJSON *item;
-    cJSON_ArrayForEach(item, s->failing_seeds)
-    {
+    cJSON_ArrayForEach (item, s->failing_seeds) {
         if (is_of(s, b, item))
             cJSON_AddItemToArray(again, cJSON_Duplicate(item, true));
     }

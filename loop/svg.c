@@ -81,10 +81,10 @@ static bool reduced_precision(const struct kb_model *m)
 {
     static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8"};
     const cJSON *arg;
-    cJSON_ArrayForEach(
-        arg, kb_json_get(kb_json_get(m->session, "bench"),
-                         "args")) for (size_t i = 0; i < KB_COUNT(types);
-                                       i++) if (!strcmp(kb_json_text(arg, "dtype", ""), types[i])) return true;
+    cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(m->session, "bench"), "args"))
+        for (size_t i = 0; i < KB_COUNT(types); i++)
+            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
+                return true;
     return false;
 }
 

@@ -110,8 +110,7 @@ cJSON *kb_tracing_compile(struct kb_session *s, struct kb_text *blob)
 static void first_error(struct kb_tracing *t, const cJSON *errors)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, errors)
-    {
+    cJSON_ArrayForEach (item, errors) {
         if (t->error || strcmp(kb_json_text(item, "severity", ""), "error"))
             continue;
         t->error = kb_format("%s:%d: %s", kb_json_text(item, "file", ""), (int)kb_json_int(item, "line", 0),
@@ -195,8 +194,7 @@ void kb_tracing_frame(struct kb_session *s, const struct kb_frame *frame)
     kb_json_set_text(event, "variant", t->build->name);
     kb_json_set(event, "version", t->build->version ? cJSON_CreateNumber(t->build->version) : cJSON_CreateNull());
     kb_json_set_text(event, "state", "done");
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(event, "sections"))
-    {
+    cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(event, "sections")) {
         const char *file = kb_json_text(item, "file", NULL);
         char *name = file ? kb_name_for_people(s, t->build, file) : NULL;
         if (name)

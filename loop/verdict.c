@@ -51,8 +51,7 @@ static void name_file(const struct kb_session *s, const struct kb_build *b, cJSO
 static void name_findings(const struct kb_session *s, const struct kb_build *b, cJSON *event)
 {
     cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(event, "findings"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
         cJSON *caller = cJSON_GetObjectItemCaseSensitive(item, "called_at");
         name_file(s, b, item);
         if (caller)
@@ -101,8 +100,7 @@ void kb_build_resources(struct kb_session *s, struct kb_build *b)
                                        "shared_bytes", "stack_bytes"};
     cJSON *event = kb_build_event(b, "resources"), *list = cJSON_AddArrayToObject(event, "kernels");
     const cJSON *kernel;
-    cJSON_ArrayForEach(kernel, kb_json_get(b->compiled, "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(b->compiled, "kernels")) {
         cJSON *item = cJSON_CreateObject();
         for (size_t i = 0; i < KB_COUNT(keys); i++) {
             const cJSON *value = kb_json_get(kernel, keys[i]);
@@ -139,8 +137,7 @@ void kb_build_errors(struct kb_session *s, struct kb_build *b, const cJSON *fram
         cJSON_Delete(list);
         list = cJSON_CreateArray();
     }
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         char *name = kb_name_for_people(s, b, kb_json_text(item, "file", ""));
         char *clean = kb_cleaned(name), *text = kb_cleaned(kb_json_text(item, "text", ""));
         kb_json_set_text(item, "file", clean);

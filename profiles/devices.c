@@ -73,8 +73,7 @@ int kb_known_device(const char *name, struct kb_device_info *info, struct kb_pea
 {
     const cJSON *entry;
     struct kb_text names = {0};
-    cJSON_ArrayForEach(entry, table())
-    {
+    cJSON_ArrayForEach (entry, table()) {
         const char *known = kb_json_text(entry, "name", "");
         if (!strcasecmp(known, name)) {
             limits_of(entry, info);
@@ -94,8 +93,7 @@ int kb_known_device(const char *name, struct kb_device_info *info, struct kb_pea
 static bool fits(const cJSON *entry, const char *device_name)
 {
     const cJSON *pattern;
-    cJSON_ArrayForEach(pattern, kb_json_get(entry, "patterns"))
-    {
+    cJSON_ArrayForEach (pattern, kb_json_get(entry, "patterns")) {
         if (cJSON_IsString(pattern) && !fnmatch(pattern->valuestring, device_name, FNM_CASEFOLD))
             return true;
     }
@@ -105,8 +103,7 @@ static bool fits(const cJSON *entry, const char *device_name)
 static const cJSON *entry_for(const char *device_name)
 {
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, table())
-    {
+    cJSON_ArrayForEach (entry, table()) {
         if (fits(entry, device_name))
             return entry;
     }

@@ -50,8 +50,7 @@ static void read_controls(struct kb_noise *n, const struct kb_device_info *info)
     if (path && kb_sealed_read(path, 1 << 16, &text, &size) == KB_SEALED_FOUND) {
         cJSON *document = cJSON_Parse(text);
         const cJSON *item, *list = kb_json_get(document, "spreads");
-        cJSON_ArrayForEach(item, list)
-        {
+        cJSON_ArrayForEach (item, list) {
             bool usable = cJSON_IsNumber(item) && isfinite(item->valuedouble) && item->valuedouble >= 0;
             if (usable && n->count < KB_NOISE_CONTROLS)
                 n->spreads[n->count++] = item->valuedouble;

@@ -234,12 +234,12 @@ int kb_trace_from_json(const cJSON *head, const void *blob, size_t size, struct 
     t->aligned = kb_json_bool(head, "aligned", false);
     t->ticks_per_us = kb_json_number(head, "ticks_per_us", NAN);
     t->timer_step_ns = kb_json_number(head, "timer_step_ns", NAN);
-    cJSON_ArrayForEach(item, kb_json_get(head, "sections"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(head, "sections")) {
         read_section(t, item, first);
         first = false;
     }
-    cJSON_ArrayForEach(item, kb_json_get(head, "launches")) read_launch(t, item);
+    cJSON_ArrayForEach (item, kb_json_get(head, "launches"))
+        read_launch(t, item);
     if (!blob || !unpack(blob, size, t))
         return 0;
     kb_trace_free(t);

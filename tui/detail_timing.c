@@ -39,8 +39,7 @@ static void add_histogram(struct kb_lines *out, int width, const cJSON *histogra
     const cJSON *counts = kb_json_get(histogram, "counts"), *n;
     double columns[64] = {0}, most = 0;
     int bins = 0, step = width >= KB_DETAIL_KEY + 40 ? 1 : 2;
-    cJSON_ArrayForEach(n, counts)
-    {
+    cJSON_ArrayForEach (n, counts) {
         int k = bins / step;
         bins++;
         if (k < (int)KB_COUNT(columns))
@@ -142,8 +141,7 @@ void kb_detail_timing(const struct kb_app *a, const struct kb_model_version *v, 
         add_histogram(out, width, kb_json_get(timing, "histogram"));
     if (speed)
         kb_detail_measured(out, width, "call", timing, "call_us", kb_show_time);
-    cJSON_ArrayForEach(launch, kb_json_get(timing, "launches"))
-    {
+    cJSON_ArrayForEach (launch, kb_json_get(timing, "launches")) {
         if (speed && cJSON_GetArraySize(kb_json_get(timing, "launches")) > 1)
             kb_detail_item(out, width, kb_json_text(launch, "kernel", "?"), KB_STYLE_NUMBER,
                            kb_show_time(kb_json_number(launch, "median_us", NAN)).s);

@@ -30,13 +30,11 @@ static void add_libs(const cJSON *libs, struct kb_text *out)
 {
     const cJSON *lib;
     int width = 0;
-    cJSON_ArrayForEach(lib, libs)
-    {
+    cJSON_ArrayForEach (lib, libs) {
         int n = (int)strlen(kb_json_text(lib, "name", "?"));
         width = n > width ? n : width;
     }
-    cJSON_ArrayForEach(lib, libs)
-    {
+    cJSON_ArrayForEach (lib, libs) {
         const char *missing = kb_json_text(lib, "missing", NULL), *version = kb_json_text(lib, "version", NULL);
         kb_text_addf(out, "  %-*s  ", width, kb_json_text(lib, "name", "?"));
         if (missing)
@@ -52,24 +50,27 @@ static void add_archs(const cJSON *archs, struct kb_text *out)
     if (!cJSON_GetArraySize(archs))
         return;
     kb_text_add(out, "\ncompiles for:");
-    cJSON_ArrayForEach(arch, archs) if (cJSON_IsString(arch)) kb_text_addf(out, " %s", arch->valuestring);
+    cJSON_ArrayForEach (arch, archs)
+        if (cJSON_IsString(arch))
+            kb_text_addf(out, " %s", arch->valuestring);
     kb_text_add(out, "\n");
 }
 
 static bool present(const cJSON *libs, const char *name)
 {
     const cJSON *lib;
-    cJSON_ArrayForEach(lib, libs) if (!strcmp(kb_json_text(lib, "name", ""), name)) return !kb_json_text(lib, "missing",
-                                                                                                         NULL) &&
-        kb_json_text(lib, "path", NULL);
+    cJSON_ArrayForEach (lib, libs)
+        if (!strcmp(kb_json_text(lib, "name", ""), name))
+            return !kb_json_text(lib, "missing", NULL) && kb_json_text(lib, "path", NULL);
     return false;
 }
 
 static void add_device(const cJSON *document, const cJSON *libs, struct kb_text *out)
 {
     const cJSON *gpu, *gpus = kb_json_get(document, "gpus");
-    cJSON_ArrayForEach(gpu, gpus) kb_text_addf(out, "GPU: %s (%s)\n", kb_json_text(gpu, "name", "?"),
-                                               kb_json_text(gpu, "arch", "architecture unknown"));
+    cJSON_ArrayForEach (gpu, gpus)
+        kb_text_addf(out, "GPU: %s (%s)\n", kb_json_text(gpu, "name", "?"),
+                     kb_json_text(gpu, "arch", "architecture unknown"));
     if (!present(libs, "cuda"))
         kb_text_add(out, "no CUDA driver: kernels run on the CPU (--device cpu), without times\n");
 }

@@ -77,11 +77,9 @@ static void add_sampled(struct kb_costs *c, const cJSON *sections, const char *f
     double all = kb_json_number(sections, "samples", NAN);
     const cJSON *item;
     c->sampled = true;
-    cJSON_ArrayForEach(item, kb_json_get(sections, "lines"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(sections, "lines")) {
         const cJSON *main_stall = NULL, *stall;
-        cJSON_ArrayForEach(stall, kb_json_get(item, "stalls"))
-        {
+        cJSON_ArrayForEach (stall, kb_json_get(item, "stalls")) {
             if (!main_stall || kb_json_number(stall, "share", 0) > kb_json_number(main_stall, "share", 0))
                 main_stall = stall;
         }
@@ -99,8 +97,7 @@ static void add_counted(struct kb_costs *c, const cJSON *event, const char *file
 {
     const cJSON *facts = kb_json_get(event, "facts"), *item;
     double all = kb_json_number(facts, "instructions", NAN);
-    cJSON_ArrayForEach(item, kb_json_get(facts, "lines"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(facts, "lines")) {
         int line = (int)kb_json_int(item, "line", 0);
         if (line < 1 || !same_file(kb_json_text(item, "file", ""), file))
             continue;

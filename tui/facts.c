@@ -39,8 +39,7 @@ void kb_facts_report(const struct kb_app *a, const cJSON *report, const char *fi
 void kb_facts_reports(const struct kb_app *a, const cJSON *event, int width, struct kb_lines *out)
 {
     const cJSON *facts = kb_json_get(event, "facts"), *report;
-    cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
-    {
+    cJSON_ArrayForEach (report, kb_json_get(facts, "reports")) {
         kb_facts_report(a, report, file_of(report), KB_STYLE_BAD, width, out);
     }
     double cut = kb_json_number(facts, "reports_cut", 0);
@@ -63,8 +62,7 @@ void kb_facts_totals(const cJSON *event, struct kb_lines *out)
     const cJSON *f = kb_json_get(event, "facts"), *bytes = kb_json_get(f, "bytes"), *kind;
     figure(out, "instructions", kb_show_count(kb_json_number(f, "instructions", NAN)).s, "of warps");
     figure(out, "active lanes", kb_show_us(kb_json_number(f, "average_active_lanes", NAN)).s, "of 32");
-    cJSON_ArrayForEach(kind, kb_json_get(f, "flops"))
-    {
+    cJSON_ArrayForEach (kind, kb_json_get(f, "flops")) {
         if (kind->valuedouble > 0)
             figure(out, "FLOPs", kb_show_count(kind->valuedouble).s, kind->string);
     }
@@ -118,8 +116,7 @@ void kb_facts_lines(const struct kb_app *a, const cJSON *event, int width, struc
     if (width >= 60)
         kb_span_right(head, 42, KB_STYLE_DIM, "divergent");
     int shown = 0;
-    cJSON_ArrayForEach(item, kb_json_get(facts, "lines"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(facts, "lines")) {
         if (shown++ == LINES_SHOWN)
             break;
         add_source_line(a, item, kb_json_number(facts, "instructions", NAN), width, out);

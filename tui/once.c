@@ -101,8 +101,7 @@ int kb_case_named(const struct kb_model *m, const char *wanted, struct kb_error 
         return (int)n;
     struct kb_text known = {0};
     kb_text_add(&known, "it is one of");
-    cJSON_ArrayForEach(item, cases)
-    {
+    cJSON_ArrayForEach (item, cases) {
         int index = (int)kb_json_int(item, "index", -1);
         const char *label = kb_json_text(item, "label", ""), *name = kb_json_text(item, "name", "");
         if (!strcmp(label, wanted) || (*name && !strcmp(name, wanted))) {

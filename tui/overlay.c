@@ -69,7 +69,7 @@ static void allow_lines(const struct kb_app *a, struct kb_lines *out)
     kb_lines_add(out);
     kb_spanf(kb_lines_add(out), KB_STYLE_STRONG, "  %s", kb_json_text(p, "line", "?"));
     kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  in %s", kb_json_text(p, "dir", "?"));
-    cJSON_ArrayForEach(file, kb_json_get(p, "files"))
+    cJSON_ArrayForEach (file, kb_json_get(p, "files"))
         kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  with %s, %s bytes", kb_json_text(file, "name", "?"),
                  kb_show_count(kb_json_number(file, "bytes", 0)).s);
     double more = kb_json_number(p, "file_count", 0) - cJSON_GetArraySize(kb_json_get(p, "files"));

@@ -155,8 +155,7 @@ static void draw_picture(struct kb_app *a, const struct kb_canvas *c, const cJSO
     at->cursor = at->cursor >= count ? count - 1 : at->cursor;
     at->cursor = at->cursor < 0 ? 0 : at->cursor;
     at->top = at->cursor < at->top ? at->cursor : at->cursor >= at->top + height ? at->cursor - height + 1 : at->top;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         const char *cells = kb_json_text(item, "cells", "");
         size_t n = strlen(cells);
         int row = y++ - at->top;

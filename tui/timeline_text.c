@@ -123,7 +123,8 @@ static void add_head(const cJSON *event, int width, bool brief, int most, struct
     kb_lines_wrap(out, &l, width, 2, brief && most > 1 ? most - 1 : 0);
     kb_line_clear(&l);
     add_clock(event, &l);
-    cJSON_ArrayForEach(item, launches) add_launch(item, cJSON_GetArraySize(launches) > 1, brief, &l);
+    cJSON_ArrayForEach (item, launches)
+        add_launch(item, cJSON_GetArraySize(launches) > 1, brief, &l);
     kb_lines_wrap(out, &l, width, 2, brief && most > out->count ? most - out->count : 0);
     kb_line_free(&l);
 }
@@ -148,8 +149,7 @@ static void add_compact(const cJSON *event, int width, struct kb_lines *out)
     const cJSON *item;
     struct kb_line l = {.ascii = out->ascii};
     int i = 0;
-    cJSON_ArrayForEach(item, kb_json_get(event, "sections"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "sections")) {
         char letter[2] = {kb_trace_letter(i), 0};
         bool seen = is_seen(item);
         i++;
@@ -207,8 +207,7 @@ static void add_table(const cJSON *event, int width, struct kb_lines *out)
     kb_span_right(l, NAME + 54, KB_STYLE_DIM, "longest");
     if (width >= NAME + 80)
         kb_span(l, KB_STYLE_DIM, "   busiest warp over the mean");
-    cJSON_ArrayForEach(item, kb_json_get(event, "sections"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "sections")) {
         if (is_seen(item))
             add_row(item, i, width, out);
         i++;
@@ -219,7 +218,8 @@ void kb_timeline_sections(const cJSON *event, int width, int most, struct kb_lin
 {
     const cJSON *item;
     int seen = 1; // the table's head
-    cJSON_ArrayForEach(item, kb_json_get(event, "sections")) seen += is_seen(item);
+    cJSON_ArrayForEach (item, kb_json_get(event, "sections"))
+        seen += is_seen(item);
     if (seen <= most && width >= NAME + 56)
         add_table(event, width, out);
     else

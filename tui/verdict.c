@@ -113,8 +113,7 @@ static enum kb_outcome found(const struct kb_model_version *v, int rung)
 static enum kb_outcome of_case(const struct kb_model_case *c)
 {
     const cJSON *event = case_failed(c->run) ? c->run : c->verify, *output;
-    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
         if (kb_json_text(output, "reason", NULL) || cJSON_GetArraySize(kb_json_get(output, "metrics")))
             return KB_OUTCOME_WRONG;
     }
@@ -211,8 +210,7 @@ int kb_first_error(const cJSON *errors)
 {
     int index = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(errors, "errors"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(errors, "errors")) {
         if (!strcmp(kb_json_text(item, "severity", ""), "error"))
             return index;
         index++;
@@ -233,8 +231,7 @@ static void add_first_bad(struct kb_text *out, const cJSON *output, const cJSON 
     const cJSON *index;
     bool first = true;
     kb_text_addf(out, "%s[", kb_json_text(output, "arg", "?"));
-    cJSON_ArrayForEach(index, kb_json_get(bad, "index"))
-    {
+    cJSON_ArrayForEach (index, kb_json_get(bad, "index")) {
         kb_text_addf(out, "%s%.0f", first ? "" : ",", index->valuedouble);
         first = false;
     }

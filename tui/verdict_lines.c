@@ -255,7 +255,8 @@ static void add_compile_error(struct kb_line *l, const struct kb_subject *s)
 {
     const cJSON *list = kb_json_get(s->version->errors, "errors"), *item;
     int first = kb_first_error(s->version->errors), count = 0;
-    cJSON_ArrayForEach(item, list) count += !strcmp(kb_json_text(item, "severity", ""), "error");
+    cJSON_ArrayForEach (item, list)
+        count += !strcmp(kb_json_text(item, "severity", ""), "error");
     gap(l);
     if (first < 0) {
         int rung = kb_failed_rung(s->version);
@@ -279,8 +280,7 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
     const struct kb_model_case *c = &s->version->cases[index];
     const cJSON *event = !strcmp(kb_json_text(c->run, "status", ""), "fail") ? c->run : c->verify, *output;
     kb_spanf(l, KB_STYLE_TEXT, "   case %s: ", kb_json_text(event, "label", "?"));
-    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
         struct kb_text why = {0};
         bool wrong = kb_json_number(kb_json_get(output, "metrics"), "mismatches", 0) > 0;
         if (wrong || !strcmp(kb_json_text(output, "status", ""), "fail"))
@@ -323,7 +323,8 @@ static void add_finding(struct kb_line *l, const struct kb_subject *s, enum kb_r
 {
     const cJSON *first = kb_model_finding(s->version, rung), *item;
     int more = -1;
-    cJSON_ArrayForEach(item, s->version->findings) more += kb_json_bool(item, "fails", true);
+    cJSON_ArrayForEach (item, s->version->findings)
+        more += kb_json_bool(item, "fails", true);
     const char *label = kb_json_text(first, "label", "");
     kb_spanf(l, KB_STYLE_STRONG, "   %s:%d ", kb_json_text(first, "file", "?"), (int)kb_json_int(first, "line", 0));
     kb_span(l, KB_STYLE_TEXT, kb_json_text(first, "text", ""));

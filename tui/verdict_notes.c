@@ -56,10 +56,8 @@ struct change {
 static int add_classes(struct change *list, int count, const cJSON *sass, double sign)
 {
     const cJSON *kernel, *item;
-    cJSON_ArrayForEach(kernel, kb_json_get(sass, "kernels"))
-    {
-        cJSON_ArrayForEach(item, kb_json_get(kernel, "by_class"))
-        {
+    cJSON_ArrayForEach (kernel, kb_json_get(sass, "kernels")) {
+        cJSON_ArrayForEach (item, kb_json_get(kernel, "by_class")) {
             int k = 0;
             while (k < count && strcmp(list[k].name, item->string))
                 k++;
@@ -108,8 +106,8 @@ static const char *case_remark(const struct kb_model *m, const struct kb_model_v
         for (size_t k = 0; k < KB_COUNT(events); k++) {
             const cJSON *output;
             const char *found = holding(kb_json_text(events[k], "reason", NULL), words);
-            cJSON_ArrayForEach(output, kb_json_get(events[k], "outputs")) found =
-                found ? found : holding(kb_json_text(output, "reason", NULL), words);
+            cJSON_ArrayForEach (output, kb_json_get(events[k], "outputs"))
+                found = found ? found : holding(kb_json_text(output, "reason", NULL), words);
             if (found)
                 return found;
         }
@@ -148,8 +146,7 @@ static void note_kind(struct kb_line *l, const cJSON *gaps, const char *kind, co
     const cJSON *gap;
     bool names = !strcmp(kind, "not proven");
     int count = 0, shown = 0;
-    cJSON_ArrayForEach(gap, gaps)
-    {
+    cJSON_ArrayForEach (gap, gaps) {
         const char *what = kb_json_text(gap, "what", "?");
         if (strcmp(kb_json_text(gap, "kind", ""), kind))
             continue;
@@ -187,8 +184,7 @@ static void add_findings(struct kb_line *l, const struct kb_model_version *v)
 {
     int warnings = 0, accepted = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         warnings += kb_finding_warns(item);
         accepted += kb_json_get(item, "accepted") != NULL;
     }

@@ -194,8 +194,7 @@ static bool as_text(const struct kb_app *a)
 static void add_summary(const struct kb_app *a, int width, struct kb_lines *out)
 {
     const cJSON *kernel, *item;
-    cJSON_ArrayForEach(kernel, kb_json_get(kb_sass_event(kb_app_version(a)), "kernels"))
-    {
+    cJSON_ArrayForEach (kernel, kb_json_get(kb_sass_event(kb_app_version(a)), "kernels")) {
         struct kb_line line = {.ascii = a->ascii};
         int live = (int)kb_json_int(kernel, "live_registers_peak", 0);
         kb_lines_add(out);
@@ -203,7 +202,7 @@ static void add_summary(const struct kb_app *a, int width, struct kb_lines *out)
         kb_spanf(&line, KB_STYLE_DIM, "  %d instructions", (int)kb_json_int(kernel, "instructions", 0));
         if (live > 0)
             kb_spanf(&line, KB_STYLE_DIM, ", at most %d registers live", live);
-        cJSON_ArrayForEach(item, kb_json_get(kernel, "by_class"))
+        cJSON_ArrayForEach (item, kb_json_get(kernel, "by_class"))
             kb_spanf(&line, KB_STYLE_TEXT, "  %s %.0f", item->string ? item->string : "?", item->valuedouble);
         kb_lines_wrap(out, &line, width, 2, 0);
         kb_line_free(&line);

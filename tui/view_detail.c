@@ -61,8 +61,7 @@ static void add_resources(const struct kb_model_version *v, int width, struct kb
     const cJSON *k, *kernels = kb_json_get(v->resources, "kernels");
     if (cJSON_GetArraySize(kernels))
         kb_detail_heading(out, "resources");
-    cJSON_ArrayForEach(k, kernels)
-    {
+    cJSON_ArrayForEach (k, kernels) {
         kb_detail_item(out, width, "kernel", KB_STYLE_STRONG, kb_json_text(k, "name", "?"));
         kb_detail_measured(out, width, "registers", k, "registers", kb_show_count);
         double spills = kb_json_number(k, "spill_store_bytes", NAN) + kb_json_number(k, "spill_load_bytes", NAN);
@@ -106,8 +105,7 @@ static void add_missing(const struct kb_app *a, int width, struct kb_lines *out)
 {
     for (int i = 0; i < KB_WORKER_ROLES; i++) {
         const cJSON *lib;
-        cJSON_ArrayForEach(lib, kb_json_get(a->model->libs[i], "libs"))
-        {
+        cJSON_ArrayForEach (lib, kb_json_get(a->model->libs[i], "libs")) {
             const char *missing = kb_json_text(lib, "missing", NULL);
             if (missing)
                 kb_detail_item(out, width, kb_json_text(lib, "name", "?"), KB_STYLE_WARN, missing);

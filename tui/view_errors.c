@@ -54,8 +54,7 @@ static void add_source(const struct kb_app *a, const cJSON *error, int width, st
 static void add_compiler(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
     const cJSON *error;
-    cJSON_ArrayForEach(error, kb_json_get(v->errors, "errors"))
-    {
+    cJSON_ArrayForEach (error, kb_json_get(v->errors, "errors")) {
         struct kb_line line = {.ascii = a->ascii};
         const char *file = kb_json_text(error, "file", ""), *severity = kb_json_text(error, "severity", "error");
         if (*file)
@@ -97,8 +96,7 @@ static void add_failed_rung(const struct kb_model_version *v, int width, struct 
 static void add_findings(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, v->findings)
-    {
+    cJSON_ArrayForEach (item, v->findings) {
         const char *accepted = kb_json_text(item, "accepted", NULL);
         kb_facts_report(a, item, kb_json_text(item, "file", "?"),
                         accepted                            ? KB_STYLE_DIM
@@ -123,8 +121,7 @@ static void add_gaps(const struct kb_app *a, const struct kb_model_version *v, i
 {
     cJSON *gaps = kb_gaps_of(a->model, v);
     const cJSON *gap;
-    cJSON_ArrayForEach(gap, gaps)
-    {
+    cJSON_ArrayForEach (gap, gaps) {
         struct kb_line line = {.ascii = out->ascii};
         char *text = kb_gap_text(gap);
         size_t head = strcspn(text, ":") + 1;
@@ -296,8 +293,7 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
         return;
     kb_lines_add(out);
     kb_spanf(kb_lines_add(out), KB_STYLE_TITLE, "case %s", kb_app_case_label(a, index));
-    cJSON_ArrayForEach(output, kb_json_get(event, "outputs"))
-    {
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
         struct kb_text why = {0};
         kb_explain_output(&why, output);
         bool fail = !strcmp(kb_json_text(output, "status", ""), "fail");

@@ -123,8 +123,9 @@ static void hunk(struct kb_line *l, const struct kb_sass_row *row)
     const cJSON *rows = kb_json_get(row->item, "rows"), *item;
     int line = 0;
     double samples = kb_json_number(row->item, "samples", 0);
-    cJSON_ArrayForEach(item, rows) if (!line && kb_json_text(item, "k", "=")[0] != '=') line =
-        (int)kb_json_int(item, "bl", kb_json_int(item, "al", 0));
+    cJSON_ArrayForEach (item, rows)
+        if (!line && kb_json_text(item, "k", "=")[0] != '=')
+            line = (int)kb_json_int(item, "bl", kb_json_int(item, "al", 0));
     const char *kernel_name = kb_json_text(row->item, "kernel", ""),
                *function = kb_json_text(row->item, "function", NULL);
     kb_span(l, KB_STYLE_KEY, "@@ ");

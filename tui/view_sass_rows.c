@@ -192,7 +192,8 @@ static int raw_rows(const cJSON *document)
 {
     const cJSON *unit;
     int count = 0;
-    cJSON_ArrayForEach(unit, kb_json_get(document, "kernels")) count += (int)kb_json_int(unit, "raw_rows", 0);
+    cJSON_ArrayForEach (unit, kb_json_get(document, "kernels"))
+        count += (int)kb_json_int(unit, "raw_rows", 0);
     return count;
 }
 
@@ -220,7 +221,7 @@ static void add_classes(struct kb_sass_rows *r, const cJSON *d)
 {
     struct kb_text line = {0};
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(d, "by_class"))
+    cJSON_ArrayForEach (item, kb_json_get(d, "by_class"))
         kb_text_addf(&line, "%s%s %+d", line.size ? "   " : "", item->string, (int)item->valuedouble);
     if (line.size)
         kb_sass_rows_text(r, KB_STYLE_STRONG, "%s", line.data);
@@ -238,8 +239,10 @@ void kb_sass_rows_diff(struct kb_sass_rows *r, const struct kb_sass_view_input *
         kb_sass_rows_text(r, KB_STYLE_DIM, "as written: not at hand; real changes are shown");
     add_verdict(r, d, raw);
     add_classes(r, d);
-    cJSON_ArrayForEach(item, kb_json_get(d, "kernels")) kb_sass_rows_add(r, KB_SASS_ROW_UNIT)->item = item;
-    cJSON_ArrayForEach(item, kb_json_get(d, "hunks")) add_hunk(r, item, two_sides);
+    cJSON_ArrayForEach (item, kb_json_get(d, "kernels"))
+        kb_sass_rows_add(r, KB_SASS_ROW_UNIT)->item = item;
+    cJSON_ArrayForEach (item, kb_json_get(d, "hunks"))
+        add_hunk(r, item, two_sides);
     int left_out = (int)kb_json_int(d, "hunks_left_out", 0);
     if (left_out)
         kb_sass_rows_text(r, KB_STYLE_WARN, "%d more changes are left out", left_out);

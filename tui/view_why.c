@@ -102,8 +102,7 @@ static void add_stalls(struct kb_line *l, const cJSON *section, bool raw)
     const cJSON *item;
     double all = kb_json_number(section, "samples", NAN);
     int shown = 0;
-    cJSON_ArrayForEach(item, kb_json_get(section, raw ? "raw" : "stalls"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(section, raw ? "raw" : "stalls")) {
         double share = raw ? kb_json_number(item, "samples", NAN) / all : kb_json_number(item, "share", NAN);
         if (!(share >= 0.02) || shown++ == (raw ? 6 : 3))
             continue;
@@ -157,7 +156,8 @@ static void add_sections(const struct kb_why_events *why, bool raw, int width, s
     if (kb_counted_event(event)) {
         heading(out, list == kb_json_get(event, "sections") ? "sections" : "kernels",
                 "share of executed instructions, counted by executing the PTX; no time is known", width);
-        cJSON_ArrayForEach(item, list) add_section(item, raw, width, out);
+        cJSON_ArrayForEach (item, list)
+            add_section(item, raw, width, out);
         return;
     }
     char *about = kb_format("%s samples by %s; time is %s%s", kb_show_count(kb_json_number(event, "samples", NAN)).s,
@@ -166,7 +166,8 @@ static void add_sections(const struct kb_why_events *why, bool raw, int width, s
                             raw ? "; raw names of stalls" : "");
     heading(out, list == kb_json_get(event, "sections") ? "sections" : "functions", about, width);
     free(about);
-    cJSON_ArrayForEach(item, list) add_section(item, raw, width, out);
+    cJSON_ArrayForEach (item, list)
+        add_section(item, raw, width, out);
     add_losses(event, width, out);
 }
 
@@ -255,8 +256,7 @@ static void add_counters(const struct kb_why_events *why, int width, struct kb_l
     heading(out, "counters", kb_json_text(why->in.counters[0], "source", ""), width);
     for (int i = 0; i < why->in.counters_count; i++) {
         const cJSON *metric;
-        cJSON_ArrayForEach(metric, kb_json_get(why->in.counters[i], "metrics"))
-        {
+        cJSON_ArrayForEach (metric, kb_json_get(why->in.counters[i], "metrics")) {
             if (metric->string && !kb_ends(metric->string, "_reason"))
                 add_counter(why->in.counters[i], metric, us, width, out);
         }
@@ -303,12 +303,11 @@ static void add_classes(const cJSON *facts, int width, struct kb_lines *out)
     double all = kb_json_number(facts, "instructions", NAN), below = INFINITY;
     for (int shown = 0; shown < 10;) {
         double most = 0;
-        cJSON_ArrayForEach(item, classes) most =
-            item->valuedouble < below && item->valuedouble > most ? item->valuedouble : most;
+        cJSON_ArrayForEach (item, classes)
+            most = item->valuedouble < below && item->valuedouble > most ? item->valuedouble : most;
         if (!(most > 0))
             return;
-        cJSON_ArrayForEach(item, classes)
-        {
+        cJSON_ArrayForEach (item, classes) {
             if (item->valuedouble == most && shown++ < 10)
                 add_class(item, all, width, out);
         }

@@ -92,10 +92,14 @@ bool kb_image_has_globals(const struct kb_image *image)
 const cJSON *kb_program_compiled(const cJSON *compiled, const char *kernel, struct kb_error *e)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, compiled) if (!strcmp(kb_json_text(item, "name", ""), kernel)) return item;
-    cJSON_ArrayForEach(item, compiled) if (!strcmp(kb_json_text(item, "lowered", ""), kernel)) return item;
+    cJSON_ArrayForEach (item, compiled)
+        if (!strcmp(kb_json_text(item, "name", ""), kernel))
+            return item;
+    cJSON_ArrayForEach (item, compiled)
+        if (!strcmp(kb_json_text(item, "lowered", ""), kernel))
+            return item;
     struct kb_text list = {0};
-    cJSON_ArrayForEach(item, compiled)
+    cJSON_ArrayForEach (item, compiled)
         kb_text_addf(&list, "%s%s", list.size ? ", " : "", kb_json_text(item, "name", "?"));
     kb_fail(e, kernel, NULL, "no such kernel in the compiled source; it has %s", list.data ? list.data : "none");
     kb_text_free(&list);

@@ -64,8 +64,7 @@ static bool is_known(const cJSON *findings, const char *kernel, const cJSON *rep
 {
     static const char *const same[] = {"kind", "file", "line"};
     const cJSON *item;
-    cJSON_ArrayForEach(item, findings)
-    {
+    cJSON_ArrayForEach (item, findings) {
         bool known =
             !strcmp(kb_json_text(item, "kernel", ""), kernel) && !strcmp(kb_json_text(item, "accepted", ""), accepted);
         for (size_t i = 0; i < KB_COUNT(same); i++)
@@ -89,8 +88,7 @@ static void check_reports(const struct kb_bench *b, const char *kernel, const cJ
                           struct kb_trial *t)
 {
     const cJSON *report;
-    cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
-    {
+    cJSON_ArrayForEach (report, kb_json_get(facts, "reports")) {
         const struct kb_finding_kind *kind = kb_finding_kind(kb_json_text(report, "kind", ""));
         const char *accepted = kind ? kb_bench_accepts(b, kernel, report) : NULL;
         if (kind && kind->fails && !accepted && !faulted) // a fault says more
@@ -440,8 +438,7 @@ static void add_remark(struct kb_trial *t, const char *format, ...)
 static void remark_findings(struct kb_trial *t)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, t->findings)
-    {
+    cJSON_ArrayForEach (item, t->findings) {
         if (!t->pass || kb_json_bool(item, "fails", true) || kb_json_get(item, "accepted"))
             continue;
         t->notable = true;

@@ -35,7 +35,9 @@ static const char **texts_of(const cJSON *head, const char *key, int *count)
     const cJSON *list = kb_json_get(head, key), *item;
     const char **texts = kb_alloc(sizeof *texts * (size_t)(cJSON_GetArraySize(list) + 1));
     *count = 0;
-    cJSON_ArrayForEach(item, list) if (cJSON_IsString(item)) texts[(*count)++] = item->valuestring;
+    cJSON_ArrayForEach (item, list)
+        if (cJSON_IsString(item))
+            texts[(*count)++] = item->valuestring;
     return texts;
 }
 
@@ -54,8 +56,7 @@ static int cut_files(const struct kb_frame *f, struct job *j, struct kb_error *e
     const cJSON *list = kb_json_get(f->head, "files"), *item;
     size_t at = 0;
     j->files = kb_alloc(sizeof *j->files * (size_t)(cJSON_GetArraySize(list) + 1));
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         int64_t bytes = kb_json_int(item, "bytes", -1);
         if (bytes < 0 || (uint64_t)bytes > f->blob_size - at)
             return kb_fail(e, kb_json_text(item, "name", "?"), NULL, "the request's files do not fit its %zu bytes",

@@ -28,8 +28,7 @@ static char *tool_version(const char *path)
 static void add_tool_versions(cJSON *libs)
 {
     cJSON *item;
-    cJSON_ArrayForEach(item, libs)
-    {
+    cJSON_ArrayForEach (item, libs) {
         const char *name = kb_json_text(item, "name", ""), *path = kb_json_text(item, "path", NULL);
         if (!path || (strcmp(name, "nvcc") && strcmp(name, "nvdisasm")))
             continue;

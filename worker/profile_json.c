@@ -178,7 +178,7 @@ static void shorten(cJSON *head)
             cJSON_DeleteItemFromArray(lines, --n);
         if (n > 0)
             continue;
-        cJSON_ArrayForEach(section, cJSON_GetObjectItemCaseSensitive(head, "sections"))
+        cJSON_ArrayForEach (section, cJSON_GetObjectItemCaseSensitive(head, "sections"))
             cJSON_DeleteItemFromObjectCaseSensitive(section, "raw");
         kb_json_set_text(head, "shortened", "the frame was full");
         return;

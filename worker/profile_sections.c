@@ -19,8 +19,7 @@ static int read_marks(const struct kb_frame *f, struct kb_section_mark marks[MOS
 {
     const cJSON *item;
     int n = 0;
-    cJSON_ArrayForEach(item, kb_json_get(f->head, "lines"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(f->head, "lines")) {
         struct kb_section_mark m = {.file = kb_json_text(item, "file", ""),
                                     .name = kb_json_text(item, "name", ""),
                                     .line = (int)kb_json_int(item, "line", 0),

@@ -41,8 +41,7 @@ static int take_files(struct run_worker *w, size_t *at, struct kb_data_request *
 {
     const cJSON *list = kb_json_get(w->prepared.head, "files"), *item;
     w->files = kb_alloc((size_t)cJSON_GetArraySize(list) * sizeof *w->files);
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         struct kb_data_file *file = &w->files[r->file_count++];
         double bytes = kb_json_number(item, "bytes", -1);
         *file = (struct kb_data_file){kb_json_text(item, "name", ""), take(&w->prepared, at, bytes), (size_t)bytes};

@@ -26,7 +26,9 @@ static const double smaller_cost = 30e6; // what a case at smaller sizes should 
 bool run_finding_fails(const struct kb_trial *t)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, t->findings) if (kb_json_bool(item, "fails", false)) return true;
+    cJSON_ArrayForEach (item, t->findings)
+        if (kb_json_bool(item, "fails", false))
+            return true;
     return false;
 }
 
@@ -115,7 +117,8 @@ static double instructions_of(const cJSON *facts)
 {
     double sum = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, facts) sum += kb_json_number(item, "thread_instructions", 0);
+    cJSON_ArrayForEach (item, facts)
+        sum += kb_json_number(item, "thread_instructions", 0);
     return sum;
 }
 
@@ -170,7 +173,8 @@ static double watch_case(struct run_worker *w, const struct kb_frame *f, struct 
     if (!tally->refused)
         run_send_findings(f, "races", v->key, c, &t);
     const cJSON *item;
-    cJSON_ArrayForEach(item, t.findings) cJSON_AddItemToArray(tally->findings, cJSON_Duplicate(item, true));
+    cJSON_ArrayForEach (item, t.findings)
+        cJSON_AddItemToArray(tally->findings, cJSON_Duplicate(item, true));
     double instructions = instructions_of(t.facts);
     kb_trial_free(&t);
     kb_plan_free(&plan);

@@ -14,7 +14,9 @@ static char **words_of(const cJSON *list)
     int n = 0;
     const cJSON *item;
     char **words = kb_alloc(((size_t)cJSON_GetArraySize(list) + 1) * sizeof *words);
-    cJSON_ArrayForEach(item, list) if (cJSON_IsString(item)) words[n++] = item->valuestring;
+    cJSON_ArrayForEach (item, list)
+        if (cJSON_IsString(item))
+            words[n++] = item->valuestring;
     return words;
 }
 

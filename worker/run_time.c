@@ -214,15 +214,16 @@ static bool wanted(const struct run_time_job *j, int index)
     const cJSON *list = kb_json_get(j->f->head, "cases"), *item;
     if (!cJSON_GetArraySize(list))
         return j->w->data.bench->cases[index].timed;
-    cJSON_ArrayForEach(item, list) if (item->valueint == index) return true;
+    cJSON_ArrayForEach (item, list)
+        if (item->valueint == index)
+            return true;
     return false;
 }
 
 static void find_against(struct run_time_job *j)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(j->f->head, "against"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(j->f->head, "against")) {
         struct run_version *v = cJSON_IsString(item) ? run_find(j->w, item->valuestring) : NULL;
         if (v && v != j->version && j->against_count < KB_MAX_TARGETS - 1)
             j->against[j->against_count++] = v;

@@ -243,7 +243,7 @@ static int set_right(struct tracing *t, cJSON *head, struct kb_error *e)
 static void read_names(struct tracing *t, struct kb_trace *trace)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(t->f->head, "sections"))
+    cJSON_ArrayForEach (item, kb_json_get(t->f->head, "sections"))
         kb_trace_add_section(trace, kb_json_text(item, "name", "?"), kb_json_text(item, "file", ""),
                              (int)kb_json_int(item, "line", 0), (unsigned)kb_json_int(item, "id", 0));
     if (trace->section_count > 1)

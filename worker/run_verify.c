@@ -151,8 +151,7 @@ static void keep_counts(struct run_version *v, int index, const cJSON *facts)
     if (!cJSON_GetArraySize(facts))
         return;
     v->counted[index] = (struct run_counted){.known = true};
-    cJSON_ArrayForEach(item, facts)
-    {
+    cJSON_ArrayForEach (item, facts) {
         v->counted[index].flops += sum_of(kb_json_get(item, "flops"), flops, 4);
         v->counted[index].bytes += sum_of(kb_json_get(item, "bytes"), bytes, 2);
     }
@@ -517,8 +516,7 @@ static bool try_failed_before(struct run_worker *w, const struct kb_frame *f, st
 {
     const cJSON *item;
     bool alive = true;
-    cJSON_ArrayForEach(item, kb_json_get(f->head, "again"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(f->head, "again")) {
         uint64_t seed = strtoull(kb_json_text(item, "seed", "0"), NULL, 10),
                  set = strtoull(kb_json_text(item, "set", "0"), NULL, 10);
         int64_t index = kb_json_int(item, "case", -1);
@@ -532,8 +530,7 @@ static bool try_further_seeds(struct run_worker *w, const struct kb_frame *f, st
 {
     const cJSON *item;
     bool alive = true;
-    cJSON_ArrayForEach(item, kb_json_get(f->head, "seeds"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(f->head, "seeds")) {
         uint64_t seed = cJSON_IsString(item) ? strtoull(item->valuestring, NULL, 10) : 0;
         if (alive && seed && !run_cancelled(f))
             alive = try_seed(w, f, v, seed, -1, 0, o);

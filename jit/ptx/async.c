@@ -46,8 +46,7 @@ static bool part_sources(struct ptx_warp *w, const struct ptx_op *o, const struc
 {
     const uint32_t *source = ptx_u32(w, o->r[2]);
     struct ptx_op_count *c = &w->thread->ops[o->id];
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t at = x->address[i], n = source[i];
         if (!n)
             continue;
@@ -86,7 +85,8 @@ static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
     }
     const uint32_t *source = ptx_u32(w, o->r[2]);
     uint32_t whole = 0;
-    PTX_ACTIVE(mask, i) whole |= (uint32_t)(source[i] >= bytes) << i;
+    PTX_ACTIVE (mask, i)
+        whole |= (uint32_t)(source[i] >= bytes) << i;
     if (!ptx_access_slow(w, &shared, &to) || !part_sources(w, &global, &from, mask & ~whole))
         return;
     if (whole) {
@@ -99,8 +99,7 @@ static void async_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask
         if (!ptx_access_slow(w, &global, &x))
             return;
     }
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t n = source[i] < bytes ? source[i] : bytes;
         KB_GROW(a->copies, a->count, a->cap);
         a->copies[a->count++] = (struct copy){.to = (char *)to.address[i],
@@ -135,7 +134,8 @@ static void finish(struct ptx_warp *w, uint32_t mask, int64_t keep)
 static void async_commit(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     (void)o;
-    PTX_ACTIVE(mask, i) state(w)->group[i]++;
+    PTX_ACTIVE (mask, i)
+        state(w)->group[i]++;
 }
 
 static void async_wait(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)

@@ -121,8 +121,8 @@ static bool find(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, uint
                  struct ptx_access *x, uint32_t *flushes)
 {
     *x = (struct ptx_access){.mask = mask, .bytes = bytes, .first = __builtin_ctz(mask)};
-    PTX_ACTIVE(mask, i)
-    x->address[i] = o->base32 ? ptx_u32(w, base)[i] + (uint32_t)o->imm : ptx_u64(w, base)[i] + (uint64_t)o->imm;
+    PTX_ACTIVE (mask, i)
+        x->address[i] = o->base32 ? ptx_u32(w, base)[i] + (uint32_t)o->imm : ptx_u64(w, base)[i] + (uint64_t)o->imm;
     for (int i = 0; i < PTX_LANES; i++)
         if (!(mask >> i & 1))
             x->address[i] = x->address[x->first];
@@ -169,8 +169,7 @@ static void atom128(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     uint32_t flushes;
     if (!find(w, o, mask, o->r[2], 16, &x, &flushes))
         return;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t part[4];
         for (unsigned k = 0; k < 4; k++)
             part[k] = ptx_u64(w, ptx_operand(o, k + 3))[i];
@@ -191,8 +190,7 @@ static void atom(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     uint32_t flushes;
     if (!find(w, o, mask, o->r[1], bytes, &x, &flushes))
         return;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         char *at = (char *)x.address[i];
         uint64_t y = bytes == 8 ? ptx_u64(w, o->r[2])[i] : ptx_u32(w, o->r[2])[i];
         uint64_t z = bytes == 8 ? ptx_u64(w, o->r[3])[i] : ptx_u32(w, o->r[3])[i];

@@ -140,8 +140,7 @@ static bool print_lane(struct ptx_warp *w, const struct ptx_op *o, uint32_t lane
 static void call_vprintf(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     struct ptx_launch *l = w->thread->launch;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         struct printing p = {.size = 0};
         if (!print_lane(w, o, i, &p))
             return;
@@ -281,8 +280,7 @@ static bool heap_release(struct ptx_launch *l, uint64_t address)
 
 static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t bytes = argument(w, o, i, 0);
         uint64_t address = heap_alloc(w->thread->launch, bytes);
         if (address)
@@ -295,8 +293,7 @@ static void call_malloc(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
 
 static void call_free(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t address = argument(w, o, i, 0);
         if (address && !heap_release(w->thread->launch, address)) {
             ptx_fault(w, o, (int)i, "CUDA_ERROR_LAUNCH_FAILED", "free(0x%" PRIx64 "), which malloc did not give",

@@ -105,8 +105,7 @@ static void bulk_copy(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     shared.write = shared.later = o->sub;
     global.write = global.later = !o->sub;
     shared.by_proxy = global.by_proxy = true;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t in_shared = ptx_u64(w, o->r[0])[i], in_global = ptx_u64(w, o->r[1])[i];
         uint32_t bytes = ptx_u32(w, o->r[2])[i];
         if (!bytes)
@@ -133,7 +132,8 @@ static void bulk_commit(struct ptx_warp *w, const struct ptx_op *o, uint32_t mas
 {
     (void)o;
     struct ptx_bulk *b = state(w->cta);
-    PTX_ACTIVE(mask, i) b->group[w->index * PTX_LANES + i]++;
+    PTX_ACTIVE (mask, i)
+        b->group[w->index * PTX_LANES + i]++;
 }
 
 // All but the newest imm groups.

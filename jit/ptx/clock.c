@@ -141,7 +141,8 @@ static uint64_t timer_value(struct ptx_warp *w, const struct ptx_op *o)
     static void sreg_##name(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                                 \
     {                                                                                                                  \
         uint##bits##_t v = (uint##bits##_t)(value);                                                                    \
-        PTX_ACTIVE(mask, i) ptx_u##bits(w, o->r[0])[i] = v;                                                            \
+        PTX_ACTIVE (mask, i)                                                                                           \
+            ptx_u##bits(w, o->r[0])[i] = v;                                                                            \
     }
 READING(clock, 32, clock_value(w, o))
 READING(clock_hi, 32, clock_value(w, o) >> 32)
@@ -156,7 +157,8 @@ READING(gridid, 64, w->thread->launch->grid_id)
 static void nanosleep_op(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint64_t most = 0;
-    PTX_ACTIVE(mask, i) most = ptx_u32(w, o->r[0])[i] > most ? ptx_u32(w, o->r[0])[i] : most;
+    PTX_ACTIVE (mask, i)
+        most = ptx_u32(w, o->r[0])[i] > most ? ptx_u32(w, o->r[0])[i] : most;
     most = most > MOST_NANOSLEEP ? MOST_NANOSLEEP : most;
     w->cycles += most * CYCLES_PER_1000_NS / 1000 * (64 + random_below(w, 128)) / 128;
 }

@@ -54,19 +54,20 @@ static void put_int(struct ptx_warp *w, const struct ptx_op *o, uint32_t i, uint
 }
 H(toint_f32)
 {
-    PTX_ACTIVE(mask, i) put_int(w, o, i, to_int((double)f32_bits(R32(1)[i]), o->sub, false));
+    PTX_ACTIVE (mask, i)
+        put_int(w, o, i, to_int((double)f32_bits(R32(1)[i]), o->sub, false));
 }
 H(toint_f64)
 {
-    PTX_ACTIVE(mask, i) put_int(w, o, i, to_int(f64_bits(R64(1)[i]), o->sub, true));
+    PTX_ACTIVE (mask, i)
+        put_int(w, o, i, to_int(f64_bits(R64(1)[i]), o->sub, true));
 }
 // A 64-bit integer clamped to the range of another type.
 H(satint)
 {
     int bits = o->sub & 127;
     bool to_signed = o->sub >> 7 & 1, from_signed = o->sub >> 12 & 1;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t v = R64(1)[i];
         bool negative = from_signed && v >> 63;
         uint64_t most = to_signed ? (1ull << (bits - 1)) - 1 : bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -98,28 +99,26 @@ static bool nan_is_cut(uint32_t bits, unsigned sub)
 }
 H(narrow_f32)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t a = R32(1)[i];
         R32(0)[i] = nan_is_cut(a, o->sub) ? a & 0xffffe000u : narrow((double)f32_bits(a), o->sub);
     }
 }
 H(narrow_f64)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = narrow(f64_bits(R64(1)[i]), o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = narrow(f64_bits(R64(1)[i]), o->sub);
 }
 H(narrow2_f32)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t high = narrow((double)f32_bits(R32(1)[i]), o->sub), low = narrow((double)f32_bits(R32(2)[i]), o->sub);
         R32(0)[i] = high << narrow_bits(o->sub) | low;
     }
 }
 H(narrow2_f16x2)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t x = R32(1)[i];
         uint32_t high = narrow(ptx_widen(x >> 16, ptx_f16), o->sub),
                  low = narrow(ptx_widen(x & 0xffff, ptx_f16), o->sub);
@@ -128,8 +127,7 @@ H(narrow2_f16x2)
 }
 static void widen2(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, struct ptx_format f)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t x = R32(1)[i];
         uint32_t high = ptx_narrow(ptx_widen(x >> 8 & 0xff, f), ptx_f16, PTX_RN, false);
         uint32_t low = ptx_narrow(ptx_widen(x & 0xff, f), ptx_f16, PTX_RN, false);
@@ -161,15 +159,15 @@ static double odd_double(uint64_t magnitude, bool negative)
 }
 H(odd_f64_of_s64)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         int64_t v = (int64_t)R64(1)[i];
         R64(0)[i] = bits_f64(odd_double(v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0));
     }
 }
 H(odd_f64_of_u64)
 {
-    PTX_ACTIVE(mask, i) R64(0)[i] = bits_f64(odd_double(R64(1)[i], false));
+    PTX_ACTIVE (mask, i)
+        R64(0)[i] = bits_f64(odd_double(R64(1)[i], false));
 }
 
 // cvt.pack.sat.dtype.s32{.b32} d, a, b{, c}: sub = bits | signed << 7; operands d, a, b, c (c shifted up).
@@ -178,8 +176,7 @@ H(cvtpack)
     int bits = o->sub & 127;
     bool is_signed = o->sub >> 7 & 1;
     int32_t most = (int32_t)((1u << (is_signed ? bits - 1 : bits)) - 1), least = is_signed ? -most - 1 : 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t r = o->operand_count > 3 ? R32(3)[i] << (2 * bits) : 0;
         for (int k = 0; k < 2; k++) {
             int32_t v = (int32_t)R32(2 - k)[i];

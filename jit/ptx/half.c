@@ -11,8 +11,7 @@ PTX_INLINE void apply(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask,
     const uint32_t *a = ptx_u32(w, o->r[1]);
     const uint32_t *b = o->operand_count > 2 ? ptx_u32(w, o->r[2]) : a;
     const uint32_t *c = o->operand_count > 3 ? ptx_u32(w, o->r[3]) : a;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t low = f(a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff);
         d[i] = pair ? f(a[i] >> 16, b[i] >> 16, c[i] >> 16) << 16 | low : low;
     }
@@ -116,8 +115,7 @@ static bool holds(unsigned which, double a, double b)
 static void set_pair(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, struct ptx_format f, uint32_t one)
 {
     bool real = o->sub >> 8;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t a = ptx_u32(w, o->r[1])[i], b = ptx_u32(w, o->r[2])[i], r = 0;
         for (int k = 0; k < 32; k += 16)
             if (holds(o->sub & 255, ptx_widen(a >> k & 0xffff, f), ptx_widen(b >> k & 0xffff, f)))

@@ -57,11 +57,11 @@ void ptx_compare_lanes(struct ptx_warp *w, const struct ptx_op *o, const struct 
     for (uint32_t rest = x->mask; rest;) {
         uint32_t first = (uint32_t)__builtin_ctz(rest), same = 0;
         bool differ = false;
-        PTX_ACTIVE(rest, i)
-        if (x->address[i] == x->address[first]) {
-            same |= 1u << i;
-            differ |= !same_values(w, o, first, i, part);
-        }
+        PTX_ACTIVE (rest, i)
+            if (x->address[i] == x->address[first]) {
+                same |= 1u << i;
+                differ |= !same_values(w, o, first, i, part);
+            }
         rest &= ~same;
         if (!differ)
             continue;

@@ -64,8 +64,7 @@ void ptx_mbarrier_complete(uint64_t *word, uint32_t bytes)
 
 static void mbarrier_init(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
@@ -76,15 +75,14 @@ static void mbarrier_init(struct ptx_warp *w, const struct ptx_op *o, uint32_t m
 
 static void mbarrier_inval(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    if (!word_at(w, o, i))
-        return;
+    PTX_ACTIVE (mask, i)
+        if (!word_at(w, o, i))
+            return;
 }
 
 static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
@@ -104,8 +102,7 @@ static void mbarrier_arrive(struct ptx_warp *w, const struct ptx_op *o, uint32_t
 // sub: bytes are announced, else they have come.
 static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
@@ -118,8 +115,7 @@ static void mbarrier_bytes(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 static void mbarrier_async(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     ptx_async_finish(w, mask);
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
@@ -138,8 +134,7 @@ static void answer(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, ui
 static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint32_t bits = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         const uint64_t *word = word_at(w, o, i);
         if (!word)
             return;
@@ -155,8 +150,7 @@ static void mbarrier_state(struct ptx_warp *w, const struct ptx_op *o, uint32_t 
 static void mbarrier_parity(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
 {
     uint32_t bits = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         const uint64_t *word = word_at(w, o, i);
         if (!word)
             return;

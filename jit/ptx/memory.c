@@ -173,9 +173,9 @@ bool ptx_find_global(struct ptx_warp *w, const struct ptx_op *o, const struct pt
         }
         return true;
     }
-    PTX_ACTIVE(x->mask, i)
-    if (!in_global(w, o, (int)i, x->address[i], x->bytes))
-        return false;
+    PTX_ACTIVE (x->mask, i)
+        if (!in_global(w, o, (int)i, x->address[i], x->bytes))
+            return false;
     return true;
 }
 
@@ -227,8 +227,7 @@ bool ptx_find_shared(struct ptx_warp *w, const struct ptx_op *o, const struct pt
         }
         return true;
     }
-    PTX_ACTIVE(x->mask, i)
-    {
+    PTX_ACTIVE (x->mask, i) {
         r = shared_range(l, x->address[i]);
         if (r && x->address[i] + x->bytes <= r->high)
             continue;
@@ -287,20 +286,21 @@ char *ptx_resolve(struct ptx_warp *w, const struct ptx_op *o, int lane, uint64_t
 
 void ptx_misaligned(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_access *x)
 {
-    PTX_ACTIVE(x->mask, i)
-    if (x->address[i] & (x->bytes - 1)) {
-        uint64_t address = x->address[i];
-        char where[400] = "";
-        const struct ptx_allocation *a = PTX_TAG(address) || o->space == PTX_SPACE_SHARED || o->space == PTX_SPACE_LOCAL
-                                             ? NULL
-                                             : ptx_space_find(w->thread->launch->space, address);
-        if (a)
-            snprintf(where, sizeof where, " (%s + %" PRIu64 " bytes)", a->name, address - a->low);
-        ptx_fault(w, o, (int)i, "CUDA_ERROR_MISALIGNED_ADDRESS",
-                  "%s of %u bytes at address 0x%" PRIx64 "%s, which is not a multiple of %u", verb(o), x->bytes,
-                  address, where, x->bytes);
-        return;
-    }
+    PTX_ACTIVE (x->mask, i)
+        if (x->address[i] & (x->bytes - 1)) {
+            uint64_t address = x->address[i];
+            char where[400] = "";
+            const struct ptx_allocation *a =
+                PTX_TAG(address) || o->space == PTX_SPACE_SHARED || o->space == PTX_SPACE_LOCAL
+                    ? NULL
+                    : ptx_space_find(w->thread->launch->space, address);
+            if (a)
+                snprintf(where, sizeof where, " (%s + %" PRIu64 " bytes)", a->name, address - a->low);
+            ptx_fault(w, o, (int)i, "CUDA_ERROR_MISALIGNED_ADDRESS",
+                      "%s of %u bytes at address 0x%" PRIx64 "%s, which is not a multiple of %u", verb(o), x->bytes,
+                      address, where, x->bytes);
+            return;
+        }
 }
 
 uint32_t ptx_sectors(const uint64_t *address, uint32_t mask, uint32_t bytes)
@@ -308,26 +308,26 @@ uint32_t ptx_sectors(const uint64_t *address, uint32_t mask, uint32_t bytes)
     uint64_t seen[2 * PTX_LANES];
     uint32_t count = 0;
     uint64_t last = UINT64_MAX;
-    PTX_ACTIVE(mask, i)
-    for (uint64_t s = address[i] >> 5; s <= (address[i] + bytes - 1) >> 5; s++) {
-        if (s == last)
-            continue;
-        last = s;
-        // Most often the newest sector is larger than all before.
-        bool old = count && s <= seen[count - 1];
-        if (old) {
-            uint32_t k = 0;
-            while (k < count && seen[k] != s)
-                k++;
-            old = k < count;
+    PTX_ACTIVE (mask, i)
+        for (uint64_t s = address[i] >> 5; s <= (address[i] + bytes - 1) >> 5; s++) {
+            if (s == last)
+                continue;
+            last = s;
+            // Most often the newest sector is larger than all before.
+            bool old = count && s <= seen[count - 1];
+            if (old) {
+                uint32_t k = 0;
+                while (k < count && seen[k] != s)
+                    k++;
+                old = k < count;
+            }
+            if (old)
+                continue;
+            uint32_t k = count++;
+            for (; k && seen[k - 1] > s; k--)
+                seen[k] = seen[k - 1];
+            seen[k] = s;
         }
-        if (old)
-            continue;
-        uint32_t k = count++;
-        for (; k && seen[k - 1] > s; k--)
-            seen[k] = seen[k - 1];
-        seen[k] = s;
-    }
     return count;
 }
 
@@ -340,17 +340,17 @@ uint32_t ptx_bank_conflicts(const uint64_t *address, uint32_t mask, uint32_t byt
         uint64_t words[32][32];
         uint8_t used[32] = {0};
         uint32_t most = 1;
-        PTX_ACTIVE(part, i)
-        for (uint64_t word = address[i] >> 2; word <= (address[i] + bytes - 1) >> 2; word++) {
-            uint32_t bank = word & 31, k = 0;
-            while (k < used[bank] && words[bank][k] != word)
-                k++;
-            if (k < used[bank] || k == 32)
-                continue;
-            words[bank][k] = word;
-            used[bank]++;
-            most = used[bank] > most ? used[bank] : most;
-        }
+        PTX_ACTIVE (part, i)
+            for (uint64_t word = address[i] >> 2; word <= (address[i] + bytes - 1) >> 2; word++) {
+                uint32_t bank = word & 31, k = 0;
+                while (k < used[bank] && words[bank][k] != word)
+                    k++;
+                if (k < used[bank] || k == 32)
+                    continue;
+                words[bank][k] = word;
+                used[bank]++;
+                most = used[bank] > most ? used[bank] : most;
+            }
         conflicts += part ? most - 1 : 0;
     }
     return conflicts;
@@ -384,9 +384,9 @@ static bool finish_global(struct ptx_warp *w, const struct ptx_op *o, struct ptx
 static bool finish_local(struct ptx_warp *w, const struct ptx_op *o, struct ptx_access *x, uint64_t low, uint64_t high)
 {
     if (high > w->local_bytes || low > high) {
-        PTX_ACTIVE(x->mask, i)
-        if (!resolve_local(w, o, (int)i, x->address[i], x->bytes))
-            return false;
+        PTX_ACTIVE (x->mask, i)
+            if (!resolve_local(w, o, (int)i, x->address[i], x->bytes))
+                return false;
     }
     w->thread->ops[o->id].requests++;
     uint64_t base = (uint64_t)w->local;
@@ -400,8 +400,7 @@ static bool finish_lanes(struct ptx_warp *w, const struct ptx_op *o, struct ptx_
 {
     w->thread->ops[o->id].requests++;
     x->unit = false;
-    PTX_ACTIVE(x->mask, i)
-    {
+    PTX_ACTIVE (x->mask, i) {
         char *host = ptx_resolve_in(w, o, (int)i, x->address[i], x->bytes);
         if (!host)
             return false;

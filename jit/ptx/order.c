@@ -179,8 +179,7 @@ static void fence(struct ptx_warp *w, uint32_t mask, enum ptx_scope scope)
     struct ptx_launch *l = w->thread->launch;
     struct ptx_ordering *o = w->cta->ordering;
     uint32_t time = now(w);
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         struct thread_order *t = thread_of(w, i);
         t->fence[PTX_SCOPE_BLOCK] = time;
         if (scope != PTX_SCOPE_DEVICE)
@@ -208,8 +207,7 @@ static void proxy_fence(struct ptx_warp *w, uint32_t mask)
     struct ptx_launch *l = w->thread->launch;
     struct ptx_ordering *o = w->cta->ordering;
     uint32_t time = now(w);
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         struct thread_order *t = thread_of(w, i);
         t->proxy_fence = time;
         join(l, &t->proxied, t->known);
@@ -355,8 +353,7 @@ void ptx_order_strong(struct ptx_warp *w, const struct ptx_op *o, const struct p
     if (o->order.releases)
         fence(w, x->mask, scope);
     if (w->thread->launch->flags || w->cta->ordering->fenced[PTX_SCOPE_BLOCK])
-        PTX_ACTIVE(x->mask, i)
-        {
+        PTX_ACTIVE (x->mask, i) {
             if (reads)
                 observe(w, i, x->address[i], x->bytes, scope);
             if (o->write)
@@ -412,8 +409,7 @@ void ptx_shadow_arrive(struct ptx_warp *w, uint32_t mask, uint32_t number)
         m->row[v] = at_least(m->row[v], o->row[w->index][v]);
     m->row[w->index] = now(w);
     if (o->clocks[w->index])
-        PTX_ACTIVE(mask, i)
-        {
+        PTX_ACTIVE (mask, i) {
             const struct thread_order *t = thread_of(w, i);
             join(l, &m->known, t->known);
             join(l, &m->pending, t->pending);
@@ -433,8 +429,7 @@ void ptx_shadow_passed(struct ptx_warp *w, uint32_t mask, uint32_t number)
     if (m->known || m->pending)
         o->clocks[w->index] = true;
     if (o->clocks[w->index])
-        PTX_ACTIVE(mask, i)
-        {
+        PTX_ACTIVE (mask, i) {
             struct thread_order *t = thread_of(w, i);
             join(l, &t->known, m->known);
             join(l, &t->through, m->pending);

@@ -48,8 +48,7 @@ H(pxor)
 static void pack(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, int n, int bits)
 {
     int part = bits / n;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t value = 0;
         for (int k = 0; k < n; k++) {
             uint64_t element = R32(k + 1)[i];
@@ -64,8 +63,7 @@ static void pack(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, int 
 static void unpack(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, int n, int bits)
 {
     int part = bits / n;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t value = bits == 64 ? R64(n)[i] : R32(n)[i];
         for (int k = 0; k < n; k++) {
             uint64_t element = value >> (k * part);
@@ -120,7 +118,8 @@ H(param_b32)
         for (int i = 0; i < PTX_LANES; i++)
             d[i] = value;
     else
-        PTX_ACTIVE(mask, i) d[i] = value;
+        PTX_ACTIVE (mask, i)
+            d[i] = value;
 }
 H(param_b64)
 {
@@ -129,7 +128,8 @@ H(param_b64)
         for (int i = 0; i < PTX_LANES; i++)
             d[i] = value;
     else
-        PTX_ACTIVE(mask, i) d[i] = value;
+        PTX_ACTIVE (mask, i)
+            d[i] = value;
 }
 static uint64_t local_base(const struct ptx_warp *w, const struct ptx_op *o)
 {
@@ -137,11 +137,13 @@ static uint64_t local_base(const struct ptx_warp *w, const struct ptx_op *o)
 }
 H(local_b32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)local_base(w, o);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)local_base(w, o);
 }
 H(local_b64)
 {
-    PTX_ACTIVE(mask, i) R64(0)[i] = local_base(w, o);
+    PTX_ACTIVE (mask, i)
+        R64(0)[i] = local_base(w, o);
 }
 
 // Special registers. sub is the axis.
@@ -150,7 +152,8 @@ H(local_b64)
     {                                                                                                                  \
         const struct ptx_launch *l = w->thread->launch;                                                                \
         (void)l;                                                                                                       \
-        PTX_ACTIVE(mask, i) R##bits(0)[i] = (uint##bits##_t)(value);                                                   \
+        PTX_ACTIVE (mask, i)                                                                                           \
+            R##bits(0)[i] = (uint##bits##_t)(value);                                                                   \
     }
 SREG(tid, 32, w->tid[o->sub][i])
 SREG(ntid, 32, l->block[o->sub])
@@ -187,8 +190,7 @@ SREG(cluster_nctarank, 32, 1)
 H(isconst)
 {
     uint32_t bits = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         const struct ptx_allocation *a = ptx_space_find(w->thread->launch->space, R64(1)[i]);
         bits |= (uint32_t)(a && a->read_only && a->variable) << i;
     }
@@ -205,8 +207,7 @@ static void carry_step(const struct ptx_op *o, uint32_t i, uint32_t *carry, bool
     H(name)                                                                                                            \
     {                                                                                                                  \
         uint32_t *carry = ptx_u32(w, o->r[3]);                                                                         \
-        PTX_ACTIVE(mask, i)                                                                                            \
-        {                                                                                                              \
+        PTX_ACTIVE (mask, i) {                                                                                         \
             uint##bits##_t sum, in = o->sub & 1 ? *carry >> i & 1 : 0;                                                 \
             bool out = builtin(R##bits(1)[i], R##bits(2)[i], &sum);                                                    \
             out |= builtin(sum, in, &sum);                                                                             \
@@ -225,11 +226,13 @@ static int32_t clamp_s32(int64_t x)
 }
 H(addsat_s32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)clamp_s32((int64_t)(int32_t)R32(1)[i] + (int32_t)R32(2)[i]);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)clamp_s32((int64_t)(int32_t)R32(1)[i] + (int32_t)R32(2)[i]);
 }
 H(subsat_s32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)clamp_s32((int64_t)(int32_t)R32(1)[i] - (int32_t)R32(2)[i]);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)clamp_s32((int64_t)(int32_t)R32(1)[i] - (int32_t)R32(2)[i]);
 }
 static uint32_t part24(uint64_t product, unsigned part)
 {
@@ -237,7 +240,8 @@ static uint32_t part24(uint64_t product, unsigned part)
 }
 H(mul24_u32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = part24((uint64_t)(R32(1)[i] & 0xffffff) * (R32(2)[i] & 0xffffff), o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = part24((uint64_t)(R32(1)[i] & 0xffffff) * (R32(2)[i] & 0xffffff), o->sub);
 }
 static int64_t low24(uint32_t x)
 {
@@ -245,14 +249,14 @@ static int64_t low24(uint32_t x)
 }
 H(mul24_s32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = part24((uint64_t)(low24(R32(1)[i]) * low24(R32(2)[i])), o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = part24((uint64_t)(low24(R32(1)[i]) * low24(R32(2)[i])), o->sub);
 }
 
 #define PACKED(name, T, expression)                                                                                    \
     H(name)                                                                                                            \
     {                                                                                                                  \
-        PTX_ACTIVE(mask, i)                                                                                            \
-        {                                                                                                              \
+        PTX_ACTIVE (mask, i) {                                                                                         \
             uint32_t x = R32(1)[i], y = R32(2)[i], r = 0;                                                              \
             for (int k = 0; k < 32; k += 16) {                                                                         \
                 T a = (T)(x >> k), b = (T)(y >> k);                                                                    \
@@ -269,8 +273,7 @@ PACKED(min_s16x2, int16_t, a < b ? a : b)
 PACKED(max_s16x2, int16_t, a > b ? a : b)
 H(relu_s16x2)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t x = R32(1)[i];
         R32(0)[i] = (x & 0x8000 ? 0 : x & 0xffff) | (x >> 31 ? 0 : x & 0xffff0000u);
     }
@@ -286,11 +289,13 @@ static uint64_t reverse64(uint64_t x)
 }
 H(brev_b32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)(reverse64(R32(1)[i]) >> 32);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)(reverse64(R32(1)[i]) >> 32);
 }
 H(brev_b64)
 {
-    PTX_ACTIVE(mask, i) R64(0)[i] = reverse64(R64(1)[i]);
+    PTX_ACTIVE (mask, i)
+        R64(0)[i] = reverse64(R64(1)[i]);
 }
 static uint32_t find_bit(uint64_t x, int bits, unsigned sub)
 {
@@ -305,11 +310,13 @@ static uint32_t find_bit(uint64_t x, int bits, unsigned sub)
 }
 H(bfind_b32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = find_bit(R32(1)[i], 32, o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = find_bit(R32(1)[i], 32, o->sub);
 }
 H(bfind_b64)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = find_bit(R64(1)[i], 64, o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = find_bit(R64(1)[i], 64, o->sub);
 }
 static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, uint32_t bits, bool is_signed)
 {
@@ -325,11 +332,13 @@ static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, uint32_t
 }
 H(bfe_b32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)extract(R32(1)[i], R32(2)[i], R32(3)[i], 32, o->sub);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)extract(R32(1)[i], R32(2)[i], R32(3)[i], 32, o->sub);
 }
 H(bfe_b64)
 {
-    PTX_ACTIVE(mask, i) R64(0)[i] = extract(R64(1)[i], R32(2)[i], R32(3)[i], 64, o->sub);
+    PTX_ACTIVE (mask, i)
+        R64(0)[i] = extract(R64(1)[i], R32(2)[i], R32(3)[i], 64, o->sub);
 }
 static uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t length, uint32_t bits)
 {
@@ -343,11 +352,13 @@ static uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t lengt
 }
 H(bfi_b32)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = (uint32_t)insert(R32(1)[i], R32(2)[i], R32(3)[i], R32(4)[i], 32);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = (uint32_t)insert(R32(1)[i], R32(2)[i], R32(3)[i], R32(4)[i], 32);
 }
 H(bfi_b64)
 {
-    PTX_ACTIVE(mask, i) R64(0)[i] = insert(R64(1)[i], R64(2)[i], R32(3)[i], R32(4)[i], 64);
+    PTX_ACTIVE (mask, i)
+        R64(0)[i] = insert(R64(1)[i], R64(2)[i], R32(3)[i], R32(4)[i], 64);
 }
 // Byte selectors of the modes f4e, b4e, rc8, ecl, ecr, rc16 by the low two bits of c.
 static const uint16_t prmt_modes[6][4] = {
@@ -356,8 +367,7 @@ static const uint16_t prmt_modes[6][4] = {
 };
 H(prmt)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t bytes = (uint64_t)R32(2)[i] << 32 | R32(1)[i];
         uint32_t c = R32(3)[i], r = 0;
         uint32_t selector = o->sub ? prmt_modes[o->sub - 1][c & 3] : c;
@@ -374,8 +384,7 @@ H(lop3)
 {
     uint32_t table = (uint32_t)o->imm;
     const uint32_t *a = R32(1), *b = R32(2), *c = R32(3);
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t r = 0;
         for (unsigned k = 0; k < 8; k++)
             if (table >> k & 1)
@@ -390,8 +399,7 @@ static int64_t part_of(uint32_t x, int at, int bits, bool is_signed)
 }
 H(dp4a)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         int64_t sum = R32(3)[i];
         for (int k = 0; k < 4; k++)
             sum += part_of(R32(1)[i], 8 * k, 8, o->sub & 1) * part_of(R32(2)[i], 8 * k, 8, o->sub & 2);
@@ -400,8 +408,7 @@ H(dp4a)
 }
 H(dp2a)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         int64_t sum = R32(3)[i];
         int from = o->sub & 4 ? 16 : 0;
         for (int k = 0; k < 2; k++)
@@ -422,12 +429,12 @@ static uint32_t nth_set(uint32_t bits, uint32_t base, int32_t offset)
 }
 H(fns)
 {
-    PTX_ACTIVE(mask, i) R32(0)[i] = nth_set(R32(1)[i], R32(2)[i], (int32_t)R32(3)[i]);
+    PTX_ACTIVE (mask, i)
+        R32(0)[i] = nth_set(R32(1)[i], R32(2)[i], (int32_t)R32(3)[i]);
 }
 H(bmsk)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t a = R32(1)[i], b = R32(2)[i];
         if (o->sub) {
             a &= 31;
@@ -439,8 +446,7 @@ H(bmsk)
 }
 H(szext)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t a = R32(1)[i], n = R32(2)[i];
         n = o->sub & 1 ? n & 31 : n > 32 ? 32 : n;
         uint32_t low = n >= 32 ? ~0u : (1u << n) - 1;
@@ -469,8 +475,7 @@ static bool test_class(unsigned which, bool exponent_ones, bool exponent_zero, b
 H(testp_f32)
 {
     uint32_t bits = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t x = R32(1)[i], e = x >> 23 & 0xff;
         bits |= (uint32_t)test_class(o->sub, e == 0xff, !e, x & 0x7fffff) << i;
     }
@@ -479,8 +484,7 @@ H(testp_f32)
 H(testp_f64)
 {
     uint32_t bits = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint64_t x = R64(1)[i], e = x >> 52 & 0x7ff;
         bits |= (uint32_t)test_class(o->sub, e == 0x7ff, !e, x & 0xfffffffffffffull) << i;
     }
@@ -490,8 +494,7 @@ H(testp_f64)
 // The upper word alone, as rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 take and give it.
 H(upper_f64)
 {
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t x = (uint32_t)(R64(1)[i] >> 32), magnitude = x & 0x7fffffffu;
         if (magnitude > 0x7ff00000u)
             x = 0x7fffffffu;

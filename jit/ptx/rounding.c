@@ -18,8 +18,7 @@ static const int host_modes[] = {[PTX_RN] = FE_TONEAREST,
     static void name(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)                                        \
     {                                                                                                                  \
         fesetround(host_modes[o->sub]);                                                                                \
-        PTX_ACTIVE(mask, i)                                                                                            \
-        {                                                                                                              \
+        PTX_ACTIVE (mask, i) {                                                                                         \
             volatile TA a = LANE(TA, 1), b = o->operand_count > 2 ? LANE(TA, 2) : (TA)0;                               \
             volatile TA c = o->operand_count > 3 ? LANE(TA, 3) : (TA)0;                                                \
             (void)b, (void)c;                                                                                          \

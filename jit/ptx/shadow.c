@@ -479,8 +479,7 @@ void ptx_shadow(struct ptx_warp *w, const struct ptx_op *o, const struct ptx_acc
                         .reads = reads_value(o),
                         .writes = o->write,
                         .scope = o->guess ? PTX_SCOPE_DEVICE : o->order.scope};
-    PTX_ACTIVE(x->mask, i)
-    {
+    PTX_ACTIVE (x->mask, i) {
         uint64_t at = x->address[i];
         c.host = at;
         set_lane(&c, i);

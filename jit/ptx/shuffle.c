@@ -45,8 +45,7 @@ H(shfl)
         from[i] = ok ? (uint32_t)j & 31 : (uint32_t)lane;
         valid |= (uint32_t)ok << i;
     }
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         if (!(mask >> from[i] & 1) && !w->shuffle_noted) {
             w->shuffle_noted = true;
             ptx_note(w, o->loc, "shuffle_inactive",
@@ -67,21 +66,22 @@ H(vote)
 H(ballot)
 {
     uint32_t p = *ptx_u32(w, o->r[1]) & mask;
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = p;
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = p;
 }
 
 static void match(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask, const uint64_t *a)
 {
     uint32_t result[PTX_LANES], all = 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t same = 0;
         for (uint32_t m = mask; m; m &= m - 1)
             same |= a[__builtin_ctz(m)] == a[i] ? m & -m : 0;
         result[i] = o->sub ? (same == mask ? mask : 0) : same;
         all |= same == mask ? 1u << i : 0;
     }
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = result[i];
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = result[i];
     put_predicate(w, o->r[2], mask, all);
 }
 
@@ -124,7 +124,8 @@ H(redux)
     uint32_t sum = a[__builtin_ctz(mask)];
     for (uint32_t m = mask & (mask - 1); m; m &= m - 1)
         sum = reduce(o->sub & 15, o->sub >> 4 & 1, sum, a[__builtin_ctz(m)]);
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = sum;
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = sum;
 }
 
 H(redux_f32)
@@ -140,18 +141,21 @@ H(redux_f32)
     }
     if (nan && o->sub >> 5 & 1)
         best = f32_bits(0x7fffffffu);
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = bits_f32(best);
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = bits_f32(best);
 }
 
 H(activemask)
 {
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = mask;
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = mask;
 }
 
 H(elect)
 {
     uint32_t leader = (uint32_t)__builtin_ctz(mask);
-    PTX_ACTIVE(mask, i) ptx_u32(w, o->r[0])[i] = leader;
+    PTX_ACTIVE (mask, i)
+        ptx_u32(w, o->r[0])[i] = leader;
     put_predicate(w, o->r[1], mask, 1u << leader);
 }
 

@@ -39,8 +39,7 @@ static void video(struct ptx_warp *w, const struct ptx_op *o, uint32_t mask)
     int n = o->sub >> 3 & 1 ? 4 : 2, bits = 32 / n;
     bool sd = o->sub >> 4 & 1, sa = o->sub >> 5 & 1, sb = o->sub >> 6 & 1;
     int32_t most = (1 << (sd ? bits - 1 : bits)) - 1, least = sd ? -most - 1 : 0;
-    PTX_ACTIVE(mask, i)
-    {
+    PTX_ACTIVE (mask, i) {
         uint32_t r = 0, sum = ptx_u32(w, o->r[3])[i];
         for (int k = 0; k < n; k++) {
             int32_t v = video_step(o->sub & 7, lane_of(ptx_u32(w, o->r[1])[i], k, bits, sa),

@@ -307,9 +307,10 @@ static void test_two_dimensions(void **state)
 static void test_names_in_circles(void **state)
 {
     (void)state;
-    struct guessed g = infer("typedef b a; typedef a b;\n#define N (M + M + M + M)\n#define M (N + N + N + N)\n"
-                             "__global__ void k(a *x, int n) {}\n"
-                             "void f(float *x) { dim3 d(d.x, e.y), e(d.y, e.x); int q = q + q; k<<<d, q, N>>>(x, N); }");
+    struct guessed g =
+        infer("typedef b a; typedef a b;\n#define N (M + M + M + M)\n#define M (N + N + N + N)\n"
+              "__global__ void k(a *x, int n) {}\n"
+              "void f(float *x) { dim3 d(d.x, e.y), e(d.y, e.x); int q = q + q; k<<<d, q, N>>>(x, N); }");
     assert_string_equal(launch_of(&g)->block[0], "256");
     assert_int_equal(*kb_names_get(&g.bench->params, "n"), 4096);
     drop(&g);

@@ -164,8 +164,7 @@ static int open_case(struct bundled *x, struct kb_data *d, int index, struct kb_
 static void add_numbers(cJSON *to, const cJSON *from)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, from)
-    {
+    cJSON_ArrayForEach (item, from) {
         cJSON *at = cJSON_GetObjectItemCaseSensitive(to, item->string);
         if (cJSON_IsNumber(item) && at)
             cJSON_SetNumberHelper(at, at->valuedouble + item->valuedouble);

@@ -196,8 +196,7 @@ static cJSON *kernels(const cJSON *request)
 {
     cJSON *list = cJSON_CreateArray();
     const cJSON *name;
-    cJSON_ArrayForEach(name, kb_json_get(request, "kernels"))
-    {
+    cJSON_ArrayForEach (name, kb_json_get(request, "kernels")) {
         cJSON *k = cJSON_CreateObject();
         kb_json_set_text(k, "name", name->valuestring);
         kb_json_set_text(k, "lowered", name->valuestring);

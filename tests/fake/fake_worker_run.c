@@ -163,7 +163,7 @@ static void take_time(const struct kb_frame *f, const char *key)
         return;
     }
     timing(kb_frame_job(f), stage, microseconds(key));
-    cJSON_ArrayForEach(other, kb_json_get(f->head, "against"))
+    cJSON_ArrayForEach (other, kb_json_get(f->head, "against"))
         versus(kb_frame_job(f), stage, microseconds(key), other->valuestring);
     done(kb_frame_job(f), "pass", NULL, false);
 }

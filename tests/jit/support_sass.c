@@ -72,8 +72,9 @@ cJSON *sass_compare(const char *a, const char *b, bool raw)
 const cJSON *sass_unit(const cJSON *document, const char *name)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item,
-                       kb_json_get(document, "kernels")) if (!strcmp(kb_json_text(item, "name", ""), name)) return item;
+    cJSON_ArrayForEach (item, kb_json_get(document, "kernels"))
+        if (!strcmp(kb_json_text(item, "name", ""), name))
+            return item;
     return NULL;
 }
 
@@ -81,10 +82,9 @@ int sass_rows(const cJSON *document, const char *kinds)
 {
     const cJSON *hunk, *row;
     int count = 0;
-    cJSON_ArrayForEach(hunk, kb_json_get(document, "hunks"))
-    {
-        cJSON_ArrayForEach(row, kb_json_get(hunk, "rows")) count +=
-            strchr(kinds, kb_json_text(row, "k", "?")[0]) != NULL;
+    cJSON_ArrayForEach (hunk, kb_json_get(document, "hunks")) {
+        cJSON_ArrayForEach (row, kb_json_get(hunk, "rows"))
+            count += strchr(kinds, kb_json_text(row, "k", "?")[0]) != NULL;
     }
     return count;
 }
@@ -92,11 +92,11 @@ int sass_rows(const cJSON *document, const char *kinds)
 bool sass_has_row(const cJSON *document, char kind, const char *a, const char *b)
 {
     const cJSON *hunk, *row;
-    cJSON_ArrayForEach(hunk, kb_json_get(document, "hunks"))
-    {
-        cJSON_ArrayForEach(row, kb_json_get(hunk, "rows")) if (kb_json_text(row, "k", "?")[0] == kind &&
-                                                               kb_starts(kb_json_text(row, "a", ""), a) &&
-                                                               kb_starts(kb_json_text(row, "b", ""), b)) return true;
+    cJSON_ArrayForEach (hunk, kb_json_get(document, "hunks")) {
+        cJSON_ArrayForEach (row, kb_json_get(hunk, "rows"))
+            if (kb_json_text(row, "k", "?")[0] == kind && kb_starts(kb_json_text(row, "a", ""), a) &&
+                kb_starts(kb_json_text(row, "b", ""), b))
+                return true;
     }
     return false;
 }

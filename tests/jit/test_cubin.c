@@ -68,7 +68,8 @@ static void test_tables(void **state)
     for (size_t a = 0; a < KB_COUNT(archs); a++) {
         const cJSON *item;
         bool supported = false;
-        cJSON_ArrayForEach(item, known) supported = supported || !strcmp(item->valuestring, archs[a]);
+        cJSON_ArrayForEach (item, known)
+            supported = supported || !strcmp(item->valuestring, archs[a]);
         if (!supported)
             continue;
         struct trial t = {0};

@@ -418,7 +418,8 @@ static void test_long(void **state)
     document = kb_sass_diff(x, y, &o); // cut, and it says so
     assert_int_equal(sass_rows(document, "=~-+"), 500);
     const cJSON *hunk = NULL, *each;
-    cJSON_ArrayForEach(each, kb_json_get(document, "hunks")) hunk = each;
+    cJSON_ArrayForEach (each, kb_json_get(document, "hunks"))
+        hunk = each;
     assert_true(kb_json_int(hunk, "rows_left_out", 0) > 0 || kb_json_int(document, "hunks_left_out", 0) > 0);
     cJSON_Delete(document);
     kb_sass_free(x);

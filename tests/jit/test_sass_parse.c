@@ -381,11 +381,11 @@ static void test_summary(void **state)
     cJSON *list = kb_sass_summary(l, 1 << 20, &left_out), *item;
     assert_int_equal(left_out, 0);
     assert_int_equal(cJSON_GetArraySize(list), 3);
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         const cJSON *by_class = kb_json_get(item, "by_class"), *one;
         double sum = 0;
-        cJSON_ArrayForEach(one, by_class) sum += one->valuedouble;
+        cJSON_ArrayForEach (one, by_class)
+            sum += one->valuedouble;
         assert_int_equal(sum, kb_json_int(item, "instructions", -1));
         assert_true(cJSON_IsNull(kb_json_get(item, "live_registers_peak")));
         assert_non_null(kb_json_text(item, "live_registers_peak_reason", NULL));

@@ -47,7 +47,9 @@ static int check_type(struct place *p, const cJSON *types, const cJSON *item)
     const cJSON *type;
     if (cJSON_IsString(types))
         return has_type(item, types->valuestring) ? 0 : no(p, "is no", types->valuestring);
-    cJSON_ArrayForEach(type, types) if (has_type(item, type->valuestring)) return 0;
+    cJSON_ArrayForEach (type, types)
+        if (has_type(item, type->valuestring))
+            return 0;
     char *list = kb_json_line(types);
     int status = no(p, "is none of", list);
     free(list);
@@ -68,10 +70,10 @@ static int check_object(struct place *p, const cJSON *schema, const cJSON *item)
     const cJSON *properties = kb_json_get(schema, "properties"), *required = kb_json_get(schema, "required"), *member;
     bool closed = cJSON_IsFalse(kb_json_get(schema, "additionalProperties"));
     int status = 0;
-    cJSON_ArrayForEach(member, required) if (!kb_json_get(item, member->valuestring)) status =
-        no(p, "lacks", member->valuestring);
-    cJSON_ArrayForEach(member, item)
-    {
+    cJSON_ArrayForEach (member, required)
+        if (!kb_json_get(item, member->valuestring))
+            status = no(p, "lacks", member->valuestring);
+    cJSON_ArrayForEach (member, item) {
         const cJSON *known = kb_json_get(properties, member->string);
         if (known)
             status |= check_member(p, known, member, member->string);
@@ -85,8 +87,7 @@ static int check_items(struct place *p, const cJSON *schema, const cJSON *item)
 {
     const cJSON *element;
     int status = 0, index = 0;
-    cJSON_ArrayForEach(element, item)
-    {
+    cJSON_ArrayForEach (element, item) {
         char *name = kb_format("%d", index++);
         status |= check_member(p, schema, element, name);
         free(name);
@@ -100,7 +101,9 @@ static int check_any(struct place *p, const cJSON *list, const cJSON *item)
     struct kb_text inner = {0}, *outer = p->why;
     p->why = &inner;
     int status = -1;
-    cJSON_ArrayForEach(one, list) if (check(p, one, item) == 0) status = 0;
+    cJSON_ArrayForEach (one, list)
+        if (check(p, one, item) == 0)
+            status = 0;
     p->why = outer;
     if (status)
         no(p, "fits none of anyOf:", inner.data ? inner.data : "");
@@ -111,7 +114,9 @@ static int check_any(struct place *p, const cJSON *list, const cJSON *item)
 static int check_enum(struct place *p, const cJSON *list, const cJSON *item)
 {
     const cJSON *one;
-    cJSON_ArrayForEach(one, list) if (cJSON_Compare(one, item, true)) return 0;
+    cJSON_ArrayForEach (one, list)
+        if (cJSON_Compare(one, item, true))
+            return 0;
     char *text = kb_json_line(item);
     int status = no(p, "is not in the enum:", text);
     free(text);
@@ -160,7 +165,8 @@ static int check(struct place *p, const cJSON *schema, const cJSON *item)
 {
     const cJSON *keyword;
     int status = 0;
-    cJSON_ArrayForEach(keyword, schema) status |= check_keyword(p, schema, keyword, item);
+    cJSON_ArrayForEach (keyword, schema)
+        status |= check_keyword(p, schema, keyword, item);
     return cJSON_IsObject(item) ? status | check_object(p, schema, item) : status;
 }
 
@@ -185,8 +191,7 @@ int schema_check_reasons(const cJSON *item, struct kb_text *why)
 {
     const cJSON *member;
     int status = 0;
-    cJSON_ArrayForEach(member, item)
-    {
+    cJSON_ArrayForEach (member, item) {
         if (cJSON_IsObject(member) || cJSON_IsArray(member))
             status |= member->string && !strcmp(member->string, "facts") ? 0 : schema_check_reasons(member, why);
         if (!cJSON_IsNull(member) || !member->string || may_be_null(member->string))

@@ -201,7 +201,9 @@ int bed_count(struct bed *b, const char *pattern)
 {
     int count = 0, index = 0;
     const cJSON *event;
-    cJSON_ArrayForEach(event, b->events) if (index++ >= marked && matches(event, pattern)) count++;
+    cJSON_ArrayForEach (event, b->events)
+        if (index++ >= marked && matches(event, pattern))
+            count++;
     return count;
 }
 
@@ -209,7 +211,9 @@ const cJSON *bed_find(struct bed *b, const char *pattern)
 {
     const cJSON *found = NULL, *event;
     int index = 0;
-    cJSON_ArrayForEach(event, b->events) if (index++ >= marked && matches(event, pattern)) found = event;
+    cJSON_ArrayForEach (event, b->events)
+        if (index++ >= marked && matches(event, pattern))
+            found = event;
     return found;
 }
 

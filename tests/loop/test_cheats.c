@@ -190,7 +190,9 @@ static cJSON *run_once(const struct collection *c, const char *seed, const char 
 static const cJSON *named(const cJSON *list, const char *key, const char *name)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (!strcmp(kb_json_text(item, key, ""), name)) return item;
+    cJSON_ArrayForEach (item, list)
+        if (!strcmp(kb_json_text(item, key, ""), name))
+            return item;
     return NULL;
 }
 
@@ -198,8 +200,7 @@ static const cJSON *named(const cJSON *list, const char *key, const char *name)
 static const char *outcome(const cJSON *variant, const char **reason)
 {
     const cJSON *rung, *rungs = kb_json_get(variant, "rungs"), *verify = named(rungs, "rung", "verify");
-    cJSON_ArrayForEach(rung, rungs)
-    {
+    cJSON_ArrayForEach (rung, rungs) {
         *reason = kb_json_text(rung, "reason", "");
         if (!strcmp(kb_json_text(rung, "status", ""), "fail"))
             return kb_json_text(rung, "rung", "");

@@ -74,8 +74,7 @@ static cJSON *document_of(const char *source, int exit_code)
 static const cJSON *rung_of(const cJSON *document, const char *name)
 {
     const cJSON *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0), *rung;
-    cJSON_ArrayForEach(rung, kb_json_get(variant, "rungs"))
-    {
+    cJSON_ArrayForEach (rung, kb_json_get(variant, "rungs")) {
         if (!strcmp(kb_json_text(rung, "rung", ""), name))
             return rung;
     }
@@ -134,7 +133,8 @@ static void check_question(const char *source, const char *rung, const char *rea
     rung_is(document, rung, "na", "write bench.json beside k.cu");
     assert_true(kb_json_bool(rung_of(document, rung), "doubt", false));
     assert_string_equal(kb_json_text(variant, "status", ""), strcmp(rung, "races") ? "skip" : "pass");
-    cJSON_ArrayForEach(finding, kb_json_get(variant, "findings")) assert_false(kb_json_bool(finding, "fails", true));
+    cJSON_ArrayForEach (finding, kb_json_get(variant, "findings"))
+        assert_false(kb_json_bool(finding, "fails", true));
     cJSON_Delete(document);
 }
 

@@ -32,8 +32,7 @@ static int index_of(struct bed *b, const char *pattern)
 {
     const cJSON *wanted = bed_find(b, pattern), *event;
     int index = 0;
-    cJSON_ArrayForEach(event, b->events)
-    {
+    cJSON_ArrayForEach (event, b->events) {
         if (event == wanted)
             return index;
         index++;

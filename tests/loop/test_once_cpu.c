@@ -45,8 +45,9 @@ static cJSON *run_once(int exit_code)
 static const cJSON *variant_of(const cJSON *document, const char *name)
 {
     const cJSON *variant;
-    cJSON_ArrayForEach(variant, kb_json_get(document, "variants")) if (!strcmp(kb_json_text(variant, "name", ""),
-                                                                               name)) return variant;
+    cJSON_ArrayForEach (variant, kb_json_get(document, "variants"))
+        if (!strcmp(kb_json_text(variant, "name", ""), name))
+            return variant;
     fail_msg("no variant %s", name);
     return NULL;
 }
@@ -54,8 +55,9 @@ static const cJSON *variant_of(const cJSON *document, const char *name)
 static const cJSON *rung_of(const cJSON *variant, const char *name)
 {
     const cJSON *rung;
-    cJSON_ArrayForEach(rung,
-                       kb_json_get(variant, "rungs")) if (!strcmp(kb_json_text(rung, "rung", ""), name)) return rung;
+    cJSON_ArrayForEach (rung, kb_json_get(variant, "rungs"))
+        if (!strcmp(kb_json_text(rung, "rung", ""), name))
+            return rung;
     fail_msg("no rung %s", name);
     return NULL;
 }
@@ -76,8 +78,7 @@ static void all_softmax_variants_are_right(void **state)
     cJSON *document = run_once(0);
     const cJSON *variant;
     int count = 0;
-    cJSON_ArrayForEach(variant, kb_json_get(document, "variants"))
-    {
+    cJSON_ArrayForEach (variant, kb_json_get(document, "variants")) {
         const char *name = kb_json_text(variant, "name", "");
         rung_is(document, name, "compile", "pass", "");
         rung_is(document, name, "run", "pass", "");
@@ -202,8 +203,7 @@ static void a_race_is_accepted_by_name(void **state)
         rung_is(document, "k", "races", tried[i].accepted ? "pass" : "fail", "");
         const cJSON *finding, *findings = kb_json_get(variant_of(document, "k"), "findings");
         int races = 0;
-        cJSON_ArrayForEach(finding, findings)
-        {
+        cJSON_ArrayForEach (finding, findings) {
             if (strcmp(kb_json_text(finding, "kind", ""), "race"))
                 continue; // of one warp
             races++;

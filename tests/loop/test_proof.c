@@ -66,8 +66,7 @@ static char *gaps(bool *fail)
     struct kb_text out = {0};
     cJSON *list = kb_gaps_of(&model, kb_model_current(&model, 0));
     const cJSON *gap;
-    cJSON_ArrayForEach(gap, list)
-    {
+    cJSON_ArrayForEach (gap, list) {
         char *text = kb_gap_text(gap);
         kb_text_addf(&out, "%s\n", text);
         free(text);
@@ -201,8 +200,9 @@ static cJSON *run_once(const char *option, int exit_code)
 static const cJSON *gap_of(const cJSON *document, const char *kind, const char *what)
 {
     const cJSON *gap, *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0);
-    cJSON_ArrayForEach(gap, kb_json_get(variant, "gaps")) if (!strcmp(kb_json_text(gap, "kind", ""), kind) &&
-                                                              !strcmp(kb_json_text(gap, "what", ""), what)) return gap;
+    cJSON_ArrayForEach (gap, kb_json_get(variant, "gaps"))
+        if (!strcmp(kb_json_text(gap, "kind", ""), kind) && !strcmp(kb_json_text(gap, "what", ""), what))
+            return gap;
     return NULL;
 }
 

@@ -145,8 +145,9 @@ static void a_race_takes_the_verdict_back(void **state)
 static const cJSON *last_of(struct bed *b, int version)
 {
     const cJSON *event, *last = NULL;
-    cJSON_ArrayForEach(event, b->events) if (!strcmp(kb_json_text(event, "variant", ""), "a") &&
-                                             kb_json_int(event, "version", 0) == version) last = event;
+    cJSON_ArrayForEach (event, b->events)
+        if (!strcmp(kb_json_text(event, "variant", ""), "a") && kb_json_int(event, "version", 0) == version)
+            last = event;
     return last;
 }
 

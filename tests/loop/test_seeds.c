@@ -61,8 +61,9 @@ static const cJSON *run_once(const char *seeds, int exit_code, cJSON **document)
 static const char *reason_of(const cJSON *variant, const char *name)
 {
     const cJSON *rung;
-    cJSON_ArrayForEach(rung, kb_json_get(variant, "rungs")) if (!strcmp(kb_json_text(rung, "rung", ""),
-                                                                        name)) return kb_json_text(rung, "reason", "");
+    cJSON_ArrayForEach (rung, kb_json_get(variant, "rungs"))
+        if (!strcmp(kb_json_text(rung, "rung", ""), name))
+            return kb_json_text(rung, "reason", "");
     return "";
 }
 

@@ -322,8 +322,9 @@ static void focus_goes_first(void **state)
     bed_start(b);
     bed_until_event(b, "verdict");
     const cJSON *event, *first = NULL;
-    cJSON_ArrayForEach(event, b->events) if (!first && !strcmp(kb_json_text(event, "type", ""), "verdict")) first =
-        event;
+    cJSON_ArrayForEach (event, b->events)
+        if (!first && !strcmp(kb_json_text(event, "type", ""), "verdict"))
+            first = event;
     assert_string_equal(kb_json_text(first, "variant", ""), "b");
     bed_until_event(b, "verdict variant=a");
     kb_session_command(b->session, KB_COMMAND_FOCUS, "a");

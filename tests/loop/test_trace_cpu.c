@@ -148,8 +148,7 @@ static cJSON *event_of(const char *variant)
 static int spans_of(const cJSON *event, const char *name)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(event, "sections"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(event, "sections")) {
         if (!strcmp(kb_json_text(item, "name", ""), name))
             return (int)kb_json_int(item, "spans", -2);
     }
@@ -177,7 +176,8 @@ static void sections_are_counted(void **state)
     assert_int_equal(spans_of(event, "lambda"), WARPS);
     assert_int_equal(spans_of(event, "no"), -1);
     double shares = 0;
-    cJSON_ArrayForEach(item, kb_json_get(event, "sections")) shares += kb_json_number(item, "share", 0);
+    cJSON_ArrayForEach (item, kb_json_get(event, "sections"))
+        shares += kb_json_number(item, "share", 0);
     assert_true(fabs(shares - 1) < 1e-9);
     const cJSON *slowdown = kb_json_get(event, "slowdown");
     assert_true(kb_json_number(slowdown, "traced", 0) > kb_json_number(slowdown, "plain", 0));

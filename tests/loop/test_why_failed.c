@@ -59,8 +59,9 @@ static char *once(const char *json)
 static const cJSON *rung_of(const cJSON *document, const char *name)
 {
     const cJSON *rung, *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0);
-    cJSON_ArrayForEach(rung,
-                       kb_json_get(variant, "rungs")) if (!strcmp(kb_json_text(rung, "rung", ""), name)) return rung;
+    cJSON_ArrayForEach (rung, kb_json_get(variant, "rungs"))
+        if (!strcmp(kb_json_text(rung, "rung", ""), name))
+            return rung;
     fail_msg("no rung %s", name);
     return NULL;
 }

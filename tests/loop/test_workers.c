@@ -253,8 +253,7 @@ static void output_is_only_text(void **state)
     bed_until_event(b, "log source=run variant=a");
     int64_t lines = 0, dropped = 0;
     const cJSON *event;
-    cJSON_ArrayForEach(event, b->events)
-    {
+    cJSON_ArrayForEach (event, b->events) {
         if (strcmp(kb_json_text(event, "type", ""), "log"))
             continue;
         lines++;
@@ -271,8 +270,9 @@ static bool all_lines_accounted(struct bed *b, const void *nothing)
     (void)nothing;
     int64_t lines = 0;
     const cJSON *event;
-    cJSON_ArrayForEach(event, b->events) if (!strcmp(kb_json_text(event, "type", ""), "log")) lines +=
-        kb_json_int(event, "dropped", 0) + kb_starts(kb_json_text(event, "text", ""), "thread says");
+    cJSON_ArrayForEach (event, b->events)
+        if (!strcmp(kb_json_text(event, "type", ""), "log"))
+            lines += kb_json_int(event, "dropped", 0) + kb_starts(kb_json_text(event, "text", ""), "thread says");
     return lines >= 4990;
 }
 

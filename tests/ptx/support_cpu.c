@@ -193,8 +193,7 @@ char *cpu_report(struct cpu *c, const char *kind, int *line)
     assert_non_null(facts);
     char *text = NULL;
     const cJSON *item;
-    cJSON_ArrayForEach(item, kb_json_get(facts, "reports"))
-    {
+    cJSON_ArrayForEach (item, kb_json_get(facts, "reports")) {
         if (text || strcmp(kb_json_text(item, "kind", ""), kind))
             continue;
         text = kb_strdup(kb_json_text(item, "text", ""));

@@ -146,20 +146,24 @@ static void test_endless(void **state)
     static const char *const endless[] = {"sums", "stores", "meets", "helper", "shrinks", "looks"};
     struct cpu c;
     cpu_open(&c, NULL);
-    cpu_load_cuda(
-        &c, KERNEL("sums(float *x, int n) { float a = 0; int i = 0; do { a += x[i & 63]; i++; } while (n > 0); x[0] = "
-                   "a; }\n")
-                KERNEL("stores(float *x, int n) { for (int i = 0; n > 0; i++) x[i & 63] = i; }\n")
-                    KERNEL("meets(float *x, int n) { for (int i = 0; n > 0; i++) { x[i & 63] = i; __syncthreads(); } "
-                           "}\n") "__device__ __noinline__ float next(float a) { return a * 1.25f + 1; }\n" KERNEL(
-                        "helper(float *x, int n) { float a = x[0]; while (n > 0) a = next(a) - next(-a); x[0] = a; }\n")
-                        KERNEL(
-                            "shrinks(float *x, int n) { unsigned u = 0; float a = 0; for (int s = n; s >= 0; s >>= 1) "
-                            "{ a += ++u; x[s] = a; } }\n") KERNEL("looks(float *x, int n) { float a = 0; int i = 0; "
-                                                                  "while (((volatile float *)x)[n] == 0) "
-                                                                  "a += i++; x[1] = a; }\n")
-                            KERNEL("ends(float *x, int n) { float a = 0; for (int i = 0; i < n * 1000000; i++) a += "
-                                   "x[i & 63]; x[threadIdx.x] = a; }\n"));
+    cpu_load_cuda(&c, KERNEL("sums(float *x, int n) { float a = 0; int i = 0; do { a += x[i & 63]; i++; } while (n > "
+                             "0); x[0] = "
+                             "a; }\n")
+                          KERNEL("stores(float *x, int n) { for (int i = 0; n > 0; i++) x[i & 63] = i; }\n")
+                              KERNEL("meets(float *x, int n) { for (int i = 0; n > 0; i++) { x[i & 63] = i; "
+                                     "__syncthreads(); } "
+                                     "}\n") "__device__ __noinline__ float next(float a) { return a * 1.25f + 1; "
+                                            "}\n" KERNEL("helper(float *x, int n) { float a = x[0]; while (n > 0) a = "
+                                                         "next(a) - next(-a); x[0] = a; }\n")
+                                                KERNEL("shrinks(float *x, int n) { unsigned u = 0; float a = 0; for "
+                                                       "(int s = n; s >= 0; s >>= 1) "
+                                                       "{ a += ++u; x[s] = a; } }\n")
+                                                    KERNEL("looks(float *x, int n) { float a = 0; int i = 0; "
+                                                           "while (((volatile float *)x)[n] == 0) "
+                                                           "a += i++; x[1] = a; }\n")
+                                                        KERNEL("ends(float *x, int n) { float a = 0; for (int i = 0; i "
+                                                               "< n * 1000000; i++) a += "
+                                                               "x[i & 63]; x[threadIdx.x] = a; }\n"));
     float *x = cpu_buffer(&c, "x", KB_F32, 64, NULL);
     uint64_t p = cpu_address(&c, 0);
     int n = 1;
@@ -327,8 +331,7 @@ static void test_counts(void **state)
     cJSON *facts = c.device->ops->facts(c.device);
     bool found = false;
     const cJSON *line;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItem(facts, "lines"))
-    {
+    cJSON_ArrayForEach (line, cJSON_GetObjectItem(facts, "lines")) {
         found |=
             cJSON_GetObjectItem(line, "line")->valueint == 5 && cJSON_GetObjectItem(line, "divergent")->valueint == 4;
         assert_true(cJSON_GetObjectItem(line, "line")->valueint > 0);

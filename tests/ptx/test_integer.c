@@ -111,58 +111,55 @@ W(wides, (int64_t)S(a) * S(b))
 W(madwides, (uint64_t)((int64_t)S(a) * S(b)) + c)
 W(madwideu, (uint64_t)U(a) * U(b) + c)
 W(divs32, U(S(b) == 0 ? -1 : S(b) == -1 ? (int32_t)(0 - U(a)) : S(a) / S(b)))
-W(rems32, U(S(b) == 0    ? S(a)
-            : S(b) == -1 ? 0
-                         : S(a) % S(b)))
-W(divu32, U(b) ? U(a) / U(b) : U(~0u)) W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b))
-    W(maxs32, U(S(a) > S(b) ? a : b)) W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b))
-        W(and32, U(a &b)) W(or32, U(a | b)) W(xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1)
-            W(neg32, U(0 - a)) W(abs32, U(S(a) < 0 ? 0 - U(a) : U(a))) W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b)))
-                W(shru32, U(b) > 31 ? 0 : U(a) >> U(b)) W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b))))
-                    W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
-                        W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
-                            W(addsat, U(L(S(a)) + S(b) > INT32_MAX   ? INT32_MAX
-                                        : L(S(a)) + S(b) < INT32_MIN ? INT32_MIN
-                                                                     : L(S(a)) + S(b)))
-                                W(subsat, U(L(S(a)) - S(b) > INT32_MAX   ? INT32_MAX
-                                            : L(S(a)) - S(b) < INT32_MIN ? INT32_MIN
-                                                                         : L(S(a)) - S(b))) W(add64, a + b)
-                                    W(sub64, a - b) W(mul64, a *b) W(mad64, a *b + c) W(hiu64,
-                                                                                        (unsigned __int128)a *b >> 64)
-                                        W(his64, (__int128)L(a) * L(b) >> 64) W(divs64, b == 0 ? ~0ull
-                                                                                        : L(b) == -1
-                                                                                            ? 0 - a
-                                                                                            : (uint64_t)(L(a) / L(b)))
-                                            W(rems64, b == 0 ? a
-                                                      : L(b) == -1
-                                                          ? 0
-                                                          : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
-                                                W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b))
-                                                    W(shru64,
-                                                      U(b) > 63 ? 0
-                                                                : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
-                                                        W(mins64, L(a) < L(b) ? a : b) W(maxu64, a > b ? a : b)
-                                                            W(abs64, L(a) < 0 ? 0 - a : a) W(add16, H(a + b)) W(
-                                                                mul16,
-                                                                H(U(H(a)) * H(b))) W(mulhis16, H(HS(a) * HS(b) >> 16))
-                                                                W(mulwides16,
-                                                                  U(HS(a) * HS(b))) W(mins16, H(HS(a) < HS(b) ? a : b))
-                                                                    W(shrs16, H(HS(a) >> (U(b) > 15 ? 15 : U(b))))
-                                                                        W(shl16, U(b) > 15 ? 0 : H(H(a) << U(b)))
-                                                                            W(divs16,
-                                                                              H(HS(b) == 0 ? -1 : HS(a) / HS(b)))
-                                                                                W(neg16, H(-HS(a)))
-                                                                                    W(madlo16, H(U(H(a)) * H(b) + H(c)))
-                                                                                        W(mul24,
-                                                                                          U(L(S(U(a) << 8) >> 8) *
-                                                                                            L(S(U(b) << 8) >> 8)))
-                                                                                            W(mul24hi,
-                                                                                              U((uint64_t)(U(a) &
-                                                                                                           0xffffff) *
-                                                                                                    (U(b) & 0xffffff) >>
-                                                                                                16))
+W(rems32, U(S(b) == 0 ? S(a) : S(b) == -1 ? 0 : S(a) % S(b)))
+W(divu32, U(b) ? U(a) / U(b) : U(~0u))
+W(remu32, U(b) ? U(a) % U(b) : U(a)) W(mins32, U(S(a) < S(b) ? a : b)) W(maxs32, U(S(a) > S(b) ? a : b))
+    W(minu32, U(U(a) < U(b) ? a : b)) W(maxu32, U(U(a) > U(b) ? a : b)) W(and32, U(a &b)) W(or32, U(a | b)) W(
+        xor32, U(a ^ b)) W(not32, U(~a)) W(cnot32, U(a) ? 0 : 1) W(neg32, U(0 - a)) W(abs32,
+                                                                                      U(S(a) < 0 ? 0 - U(a) : U(a)))
+        W(shl32, U(b) > 31 ? 0 : U(U(a) << U(b))) W(shru32, U(b) > 31 ? 0 : U(a) >> U(b))
+            W(shrs32, U(S(a) >> (U(b) > 31 ? 31 : U(b)))) W(sads32, U(U(c) + (S(a) < S(b) ? U(b) - U(a) : U(a) - U(b))))
+                W(sadu32, U(U(c) + (U(a) < U(b) ? U(b) - U(a) : U(a) - U(b))))
+                    W(addsat,
+                      U(L(S(a)) + S(b) > INT32_MAX ? INT32_MAX
+                        : L(S(a)) + S(b) < INT32_MIN
+                            ? INT32_MIN
+                            : L(S(a)) + S(b))) W(subsat,
+                                                 U(L(S(a)) - S(b) > INT32_MAX ? INT32_MAX
+                                                   : L(S(a)) - S(b) < INT32_MIN
+                                                       ? INT32_MIN
+                                                       : L(S(a)) -
+                                                             S(b))) W(add64, a + b) W(sub64, a - b) W(mul64, a *b)
+                        W(mad64, a *b + c) W(hiu64, (unsigned __int128)a *b >> 64) W(his64, (__int128)L(a) * L(b) >> 64)
+                            W(divs64,
+                              b == 0       ? ~0ull
+                              : L(b) == -1 ? 0 - a
+                                           : (uint64_t)(L(a) / L(b)))
+                                W(rems64,
+                                  b == 0       ? a
+                                  : L(b) == -1 ? 0
+                                               : (uint64_t)(L(a) % L(b))) W(divu64, b ? a / b : ~0ull)
+                                    W(remu64, b ? a % b : a) W(shl64, U(b) > 63 ? 0 : a << U(b))
+                                        W(shru64, U(b) > 63 ? 0 : a >> U(b)) W(shrs64, L(a) >> (U(b) > 63 ? 63 : U(b)))
+                                            W(mins64, L(a) < L(b) ? a : b) W(maxu64, a > b ? a : b)
+                                                W(abs64, L(a) < 0 ? 0 - a : a) W(add16, H(a + b))
+                                                    W(mul16,
+                                                      H(U(H(a)) * H(b))) W(mulhis16, H(HS(a) * HS(b) >> 16))
+                                                        W(mulwides16,
+                                                          U(HS(a) * HS(b))) W(mins16, H(HS(a) < HS(b) ? a : b))
+                                                            W(shrs16, H(HS(a) >> (U(b) > 15 ? 15 : U(b))))
+                                                                W(shl16, U(b) > 15 ? 0 : H(H(a) << U(b)))
+                                                                    W(divs16, H(HS(b) == 0 ? -1 : HS(a) / HS(b)))
+                                                                        W(neg16, H(-HS(a)))
+                                                                            W(madlo16, H(U(H(a)) * H(b) + H(c)))
+                                                                                W(mul24, U(L(S(U(a) << 8) >> 8) *
+                                                                                           L(S(U(b) << 8) >> 8)))
+                                                                                    W(mul24hi,
+                                                                                      U((uint64_t)(U(a) & 0xffffff) *
+                                                                                            (U(b) & 0xffffff) >>
+                                                                                        16))
 
-                                                                                                static const
+                                                                                        static const
     struct row arithmetic[] = {
         {"add.s32 %r9, %r0, %r1;", 'r', add32},
         {"sub.u32 %r9, %r0, %r1;", 'r', sub32},
@@ -337,37 +334,37 @@ W(bfeu64, field(a, b, c, 63, false))
 W(bfes64, field(a, b, c, 63, true))
 W(bfi32, U(inserted(U(a), U(b), c, a >> 3, 31)))
 W(bfi64, inserted(a, b, c, a >> 3, 63))
-W(bfindu, found(U(a), 32, false, false)) W(bfinds, found(U(a), 32, true, false)) W(bfinds64, found(a, 64, true, true))
-    W(prmt, permuted(a, b, c)) W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111))
-        W(prmt_f4e, permuted(a, b, (c & 3) * 0x1111 + 0x3210)) W(lop3, U((a & b) ^ (~c | a)))
-            W(shfl, U((((uint64_t)U(b) << 32 | U(a)) << (U(c) & 31)) >> 32))
-                W(shfr, U(((uint64_t)U(b) << 32 | U(a)) >> (U(c) > 32 ? 32 : U(c)))) W(less_u, U(a) < U(b))
+W(bfindu, found(U(a), 32, false, false))
+W(bfinds, found(U(a), 32, true, false)) W(bfinds64, found(a, 64, true, true)) W(prmt, permuted(a, b, c))
+    W(prmt_rc8, permuted(a, b, (c & 3) * 0x1111)) W(prmt_f4e, permuted(a, b, (c & 3) * 0x1111 + 0x3210))
+        W(lop3, U((a & b) ^ (~c | a))) W(shfl, U((((uint64_t)U(b) << 32 | U(a)) << (U(c) & 31)) >> 32))
+            W(shfr, U(((uint64_t)U(b) << 32 | U(a)) >> (U(c) > 32 ? 32 : U(c)))) W(less_u, U(a) < U(b))
 
-                    static const struct row bits[] = {
-                        {"popc.b32 %r9, %r0;", 'r', popc32},
-                        {"popc.b64 %r9, %d0;", 'r', popc64},
-                        {"clz.b32 %r9, %r0;", 'r', clz32},
-                        {"clz.b64 %r9, %d0;", 'r', clz64},
-                        {"brev.b32 %r9, %r0;", 'r', brev32},
-                        {"brev.b64 %d9, %d0;", 'd', brev64},
-                        {"bfe.u32 %r9, %r0, %r1, %r2;", 'r', bfeu},
-                        {"bfe.s32 %r9, %r0, %r1, %r2;", 'r', bfes},
-                        {"bfe.u64 %d9, %d0, %r1, %r2;", 'd', bfeu64},
-                        {"bfe.s64 %d9, %d0, %r1, %r2;", 'd', bfes64},
-                        {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b32 %r9, %r0, %r1, %r2, %r3;", 'r', bfi32},
-                        {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b64 %d9, %d0, %d1, %r2, %r3;", 'd', bfi64},
-                        {"bfind.u32 %r9, %r0;", 'r', bfindu},
-                        {"bfind.s32 %r9, %r0;", 'r', bfinds},
-                        {"bfind.shiftamt.s64 %r9, %d0;", 'r', bfinds64},
-                        {"prmt.b32 %r9, %r0, %r1, %r2;", 'r', prmt},
-                        {"prmt.b32.rc8 %r9, %r0, %r1, %r2;", 'r', prmt_rc8},
-                        {"prmt.b32.f4e %r9, %r0, %r1, %r2;", 'r', prmt_f4e},
-                        {"lop3.b32 %r9, %r0, %r1, %r2, 0x3d;", 'r', NULL},
-                        {"shf.l.wrap.b32 %r9, %r0, %r1, %r2;", 'r', shfl},
-                        {"shf.r.clamp.b32 %r9, %r0, %r1, %r2;", 'r', shfr},
-                        {"dp4a.s32.u32 %r9, %r0, %r1, %r2;", 'r', dot4},
-                        {"dp2a.hi.s32.s32 %r9, %r0, %r1, %r2;", 'r', dot2},
-                        {"setp.lt.u32 %p9, %r0, %r1;", 'p', less_u},
+                static const struct row bits[] = {
+                    {"popc.b32 %r9, %r0;", 'r', popc32},
+                    {"popc.b64 %r9, %d0;", 'r', popc64},
+                    {"clz.b32 %r9, %r0;", 'r', clz32},
+                    {"clz.b64 %r9, %d0;", 'r', clz64},
+                    {"brev.b32 %r9, %r0;", 'r', brev32},
+                    {"brev.b64 %d9, %d0;", 'd', brev64},
+                    {"bfe.u32 %r9, %r0, %r1, %r2;", 'r', bfeu},
+                    {"bfe.s32 %r9, %r0, %r1, %r2;", 'r', bfes},
+                    {"bfe.u64 %d9, %d0, %r1, %r2;", 'd', bfeu64},
+                    {"bfe.s64 %d9, %d0, %r1, %r2;", 'd', bfes64},
+                    {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b32 %r9, %r0, %r1, %r2, %r3;", 'r', bfi32},
+                    {"shr.u64 %d3, %d0, 3; cvt.u32.u64 %r3, %d3; bfi.b64 %d9, %d0, %d1, %r2, %r3;", 'd', bfi64},
+                    {"bfind.u32 %r9, %r0;", 'r', bfindu},
+                    {"bfind.s32 %r9, %r0;", 'r', bfinds},
+                    {"bfind.shiftamt.s64 %r9, %d0;", 'r', bfinds64},
+                    {"prmt.b32 %r9, %r0, %r1, %r2;", 'r', prmt},
+                    {"prmt.b32.rc8 %r9, %r0, %r1, %r2;", 'r', prmt_rc8},
+                    {"prmt.b32.f4e %r9, %r0, %r1, %r2;", 'r', prmt_f4e},
+                    {"lop3.b32 %r9, %r0, %r1, %r2, 0x3d;", 'r', NULL},
+                    {"shf.l.wrap.b32 %r9, %r0, %r1, %r2;", 'r', shfl},
+                    {"shf.r.clamp.b32 %r9, %r0, %r1, %r2;", 'r', shfr},
+                    {"dp4a.s32.u32 %r9, %r0, %r1, %r2;", 'r', dot4},
+                    {"dp2a.hi.s32.s32 %r9, %r0, %r1, %r2;", 'r', dot2},
+                    {"setp.lt.u32 %p9, %r0, %r1;", 'p', less_u},
 };
 
 static void test_bits(void **state)

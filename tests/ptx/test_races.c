@@ -85,8 +85,7 @@ static void test_arrays_of_one_line(void **state)
     cJSON *facts = c.device->ops->facts(c.device);
     const cJSON *report;
     bool y = false, z = false;
-    cJSON_ArrayForEach(report, kb_json_get(facts, "reports"))
-    {
+    cJSON_ArrayForEach (report, kb_json_get(facts, "reports")) {
         const char *text = kb_json_text(report, "text", "");
         y = y || strstr(text, " y[0]");
         z = z || strstr(text, " z[0]");

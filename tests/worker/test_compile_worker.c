@@ -205,7 +205,7 @@ static void test_hello(void **state)
     assert_int_equal(kb_json_int(head, "pid", 0), w.pid);
     const cJSON *libs = kb_json_get(head, "libs"), *lib;
     assert_true(cJSON_GetArraySize(libs) >= 4);
-    cJSON_ArrayForEach(lib, libs) // each is there with a path, or says why not
+    cJSON_ArrayForEach (lib, libs) // each is there with a path, or says why not
     {
         bool there = kb_json_text(lib, "path", NULL) != NULL, explained = kb_json_text(lib, "missing", NULL) != NULL;
         assert_true(there != explained);

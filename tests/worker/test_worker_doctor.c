@@ -36,8 +36,9 @@ static cJSON *doctor(void)
 static const cJSON *library(const cJSON *document, const char *name)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item,
-                       kb_json_get(document, "libs")) if (!strcmp(kb_json_text(item, "name", ""), name)) return item;
+    cJSON_ArrayForEach (item, kb_json_get(document, "libs"))
+        if (!strcmp(kb_json_text(item, "name", ""), name))
+            return item;
     fail_msg("doctor says nothing about %s", name);
     return NULL;
 }
