@@ -67,7 +67,7 @@ struct kb_seal_key kb_seal_key(void)
     return key;
 }
 
-static void add_part(struct kb_keyed_hasher *k, const void *data, size_t size)
+static void add_part(blake2b_state *k, const void *data, size_t size)
 {
     uint64_t length = size;
     kb_keyed_add(k, &length, sizeof length);
@@ -76,7 +76,7 @@ static void add_part(struct kb_keyed_hasher *k, const void *data, size_t size)
 
 struct kb_keyed kb_seal(const struct kb_seal_key *key, const char *purpose, const struct kb_seal_part *parts, int count)
 {
-    struct kb_keyed_hasher k;
+    blake2b_state k;
     kb_keyed_begin(&k, key->bytes);
     add_part(&k, purpose, strlen(purpose));
     for (int i = 0; i < count; i++)

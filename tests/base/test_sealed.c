@@ -17,7 +17,7 @@
 
 static struct kb_keyed hash_of(const unsigned char *key, const void *bytes, size_t n, size_t step)
 {
-    struct kb_keyed_hasher k;
+    blake2b_state k;
     kb_keyed_begin(&k, key);
     for (size_t at = 0; at < n; at += step)
         kb_keyed_add(&k, (const char *)bytes + at, n - at < step ? n - at : step);
