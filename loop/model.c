@@ -213,10 +213,11 @@ static void resize_cases(struct kb_model_variant *variant, int before, int after
     }
 }
 
+// Then cases and what is right there are the same, whatever else was edited.
 static bool same_contract(const cJSON *a, const cJSON *b)
 {
-    return !strcmp(kb_json_text(kb_json_get(a, "bench"), "contract", ""),
-                   kb_json_text(kb_json_get(b, "bench"), "contract", ""));
+    const char *one = kb_json_text(kb_json_get(a, "bench"), "contract", "");
+    return *one && !strcmp(one, kb_json_text(kb_json_get(b, "bench"), "contract", ""));
 }
 
 static void apply_session(struct kb_model *m, const cJSON *event)
@@ -237,11 +238,12 @@ static void apply_session(struct kb_model *m, const cJSON *event)
     free(m->variants);
     m->variants = variants;
     m->variant_count = count;
-    for (int i = 0; i < count; i++)
-        resize_cases(&variants[i], m->case_count, cases);
-    m->case_count = cases;
-    if (!same_contract(m->session, event))
+    if (!same_contract(m->session, event) || cases != m->case_count) {
+        for (int i = 0; i < count; i++)
+            resize_cases(&variants[i], m->case_count, cases);
         keep(&m->weak, NULL);
+    }
+    m->case_count = cases;
     m->headline = (int)kb_json_int(event, "headline", 0);
     keep(&m->session, event);
     set_text(&m->bench_name, kb_json_text(kb_json_get(event, "bench"), "name", "?"));

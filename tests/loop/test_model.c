@@ -276,6 +276,29 @@ static void test_new_contract_drops_results_and_keeps_versions(void **state)
     kb_model_free(&m);
 }
 
+static void test_an_edit_within_the_contract_keeps_results(void **state)
+{
+    (void)state;
+    static const char *const contracts[] = {"c1", "c1", "c2"};
+    struct kb_model m;
+    char text[512];
+    start(&m);
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text,
+                 "{\"type\":\"bench\",\"bench\":{\"name\":\"softmax\",\"contract\":\"%s\"},\"headline\":0,"
+                 "\"cases\":[{\"index\":0},{\"index\":1}],\"variants\":[{\"name\":\"tuned\"}]}",
+                 contracts[i]);
+        apply(&m, text);
+        if (i == 0) {
+            build(&m, "aaaa", 1);
+            apply(&m, "{\"type\":\"case\",\"t_ms\":60,\"variant\":\"tuned\",\"version\":1,\"rung\":\"verify\","
+                      "\"case\":1,\"status\":\"pass\"}");
+        }
+        assert_int_equal(m.variants[0].versions[0].cases[1].verify != NULL, i < 2);
+    }
+    kb_model_free(&m);
+}
+
 static void test_log_is_a_bounded_ring_of_clean_lines(void **state)
 {
     (void)state;
@@ -330,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_superseded_builds_do_not_pile_up),
         cmocka_unit_test(test_old_versions_keep_numbers_not_documents),
         cmocka_unit_test(test_new_contract_drops_results_and_keeps_versions),
+        cmocka_unit_test(test_an_edit_within_the_contract_keeps_results),
         cmocka_unit_test(test_log_is_a_bounded_ring_of_clean_lines),
         cmocka_unit_test(test_garbage_is_ignored),
     };
