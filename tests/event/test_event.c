@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "event/event.h"
+#include "event/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,14 +94,35 @@ static void recordings_are_what_the_table_says(void **state)
 {
     (void)state;
     check_recording(KB_SOURCE_DIR "/tests/data/softmax.jsonl");
-    if (getenv("KB_RECORDING"))
+    if (getenv("KB_RECORDING")) // one of your own
         check_recording(getenv("KB_RECORDING"));
+}
+
+// KB_UPDATE_GOLDEN=1 writes it.
+static void the_schema_in_docs_is_the_tables(void **state)
+{
+    (void)state;
+    static const char path[] = KB_SOURCE_DIR "/docs/events.schema.json";
+    cJSON *schema = kb_events_schema();
+    char *made = cJSON_Print(schema), *kept = NULL;
+    char *text = kb_format("%s\n", made);
+    size_t size;
+    if (getenv("KB_UPDATE_GOLDEN"))
+        assert_int_equal(kb_file_replace(path, text, strlen(text), NULL), 0);
+    assert_int_equal(kb_file_read(path, 1 << 20, &kept, &size, NULL), 0);
+    if (strcmp(text, kept))
+        fail_msg("docs/events.schema.json is not what event/table.def says: run this test with KB_UPDATE_GOLDEN=1");
+    free(kept);
+    free(text);
+    cJSON_free(made);
+    cJSON_Delete(schema);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recordings_are_what_the_table_says),
+        cmocka_unit_test(the_schema_in_docs_is_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
