@@ -437,6 +437,8 @@ void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
     kb_build_ref(b);
     kb_build_unref(slot->current);
     slot->current = b;
+    const struct kb_model_version *shown = kb_model_version(&s->model, b->variant, b->version);
+    bool forgotten = shown && shown->forgotten; // read before `started` makes it the newest
     b->dead = b->done = false;
     b->known = true;
     b->started_us = b->verdict_us = s->last_save_us = kb_now_us(); // its verdict is known already
@@ -449,7 +451,7 @@ void kb_build_return(struct kb_session *s, int index, struct kb_build *b)
     emit_state(s, b, "final");
     if (kb_build_passed(b))
         remember(s, b);
-    if (strcmp(b->contract, s->contract))
+    if (strcmp(b->contract, s->contract) || forgotten)
         kb_build_rerun(s, b, KB_RUNG_CHECK);
     kb_records_errors(s);
 }

@@ -135,6 +135,7 @@ static void forget_details(struct kb_model_version *v, int cases)
                            &v->sass, &v->advice, &v->trace,     &v->findings, &v->not_tried, &v->seeds};
     for (size_t i = 0; i < KB_COUNT(documents); i++)
         keep(documents[i], NULL);
+    v->forgotten = true;
 }
 
 // A session of a whole day must not grow: builds that never became a version go, and old versions keep their numbers
@@ -279,7 +280,7 @@ static void apply_build(struct kb_model *m, const cJSON *event)
     struct kb_model_version *v = by_key(variant, key);
     if (!strcmp(state, "started")) {
         v = v ? to_end(variant, v) : add_version(m, variant, key);
-        v->superseded = false;
+        v->superseded = v->forgotten = false;
         v->started_ms = m->now_ms;
     } else if (v && !strcmp(state, "superseded")) {
         v->superseded = true;

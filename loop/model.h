@@ -41,6 +41,7 @@ struct kb_model_version {
     cJSON *trace;                // last `trace` event, of any state; NULL: nobody asked
     struct kb_model_case *cases; // one a bench case
     bool known, superseded;
+    bool forgotten;              // it is old: its documents are gone, its numbers stay
     bool judged;                 // a `verdict` was seen: its `done` says nothing new
     int64_t started_ms, done_ms; // session time; -1 if not yet
     double first_verdict_ms;     // from the save; NAN

@@ -471,6 +471,30 @@ static void many_saves_leave_nothing_behind(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // no child is left, not even a dead one
 }
 
+// Farther back than the model keeps documents: what is shown of it is made again.
+static void an_old_version_that_comes_back_has_results(void **state)
+{
+    (void)state;
+    struct bed *b = started();
+    for (int i = 1; i <= KB_MODEL_DETAILED + 6; i++) {
+        char *pattern = kb_format("verdict variant=a version=%d", i + 1);
+        bed_kernel(b, "a.cu", "a", "//fake: time=9", i);
+        bed_until_event(b, pattern);
+        free(pattern);
+    }
+    assert_true(kb_model_version(&b->model, 0, 2)->forgotten);
+    bed_mark(b);
+    bed_kernel(b, "a.cu", "a", "//fake: time=9", 1);
+    bed_until_event(b, "build variant=a state=final version=2");
+    bed_until_event(b, "verdict variant=a version=2 status=pass");
+    bed_until_event(b, "timing variant=a version=2");
+    const struct kb_model_version *v = kb_model_current(&b->model, 0);
+    assert_int_equal(v->number, 2);
+    assert_non_null(v->cases[0].verify);
+    assert_non_null(v->cases[0].timing);
+    bed_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_burst_ends_with_the_last_content),
         cmocka_unit_test(a_stuck_disk_holds_no_verdict_back),
         cmocka_unit_test(many_saves_leave_nothing_behind),
+        cmocka_unit_test(an_old_version_that_comes_back_has_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
