@@ -119,6 +119,8 @@ const cJSON *kb_model_cause(const struct kb_model_version *);
 // attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
 // counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.
 cJSON *kb_model_counted_roofline(const struct kb_model *, const struct kb_model_version *);
+// Whether some argument has a type that tensor cores take: only then their roof matters.
+bool kb_model_tensor_types(const struct kb_model *);
 // The --once --json document (docs/once.schema.json); owned by the caller.
 cJSON *kb_model_document(const struct kb_model *);
 

@@ -3,6 +3,18 @@
 #include "loop/model.h"
 
 #include <math.h>
+#include <string.h>
+
+bool kb_model_tensor_types(const struct kb_model *m)
+{
+    static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8"};
+    const cJSON *arg;
+    cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(m->session, "bench"), "args"))
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
+                return true;
+    return false;
+}
 
 // An operation's flops over all types: unknown if one of them is.
 static double counted_flops(const cJSON *metrics)

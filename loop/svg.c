@@ -77,17 +77,6 @@ static double number(const cJSON *from, const char *key)
     return usable(kb_json_number(from, key, NAN));
 }
 
-static bool reduced_precision(const struct kb_model *m)
-{
-    static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8"};
-    const cJSON *arg;
-    cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(m->session, "bench"), "args"))
-        for (size_t i = 0; i < KB_COUNT(types); i++)
-            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
-                return true;
-    return false;
-}
-
 static void add_roof(struct chart *c, const char *name, const char *class, double value, bool slanted)
 {
     if (!isnan(value))
@@ -103,7 +92,7 @@ static void read_roofs(struct chart *c)
     add_roof(c, "L2, the vendor's peak", "vendor", number(peak, "l2_bytes_per_s"), true);
     add_roof(c, "fp32, measured", "roof", number(measured, "fp32_flops"), false);
     add_roof(c, "fp32, the vendor's peak", "vendor", number(peak, "fp32_flops"), false);
-    if (!reduced_precision(c->model))
+    if (!kb_model_tensor_types(c->model))
         return;
     add_roof(c, "tensor cores, measured", "roof", number(measured, "tensor_flops"), false);
     add_roof(c, "f16 tensor cores, the vendor's peak", "vendor", number(peak, "f16_tensor_flops"), false);

@@ -28,19 +28,6 @@ static double positive(double x)
     return x > 0 && !isinf(x) ? x : NAN;
 }
 
-// The tensor roof only matters where some argument has a type that tensor cores take.
-static bool reduced_precision(const struct kb_app *a)
-{
-    static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8"};
-    const cJSON *arg;
-    cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(a->model->session, "bench"), "args")) {
-        for (size_t i = 0; i < KB_COUNT(types); i++)
-            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
-                return true;
-    }
-    return false;
-}
-
 static struct roofs roofs_of(const struct kb_app *a)
 {
     const cJSON *measured = a->model->roofs, *peak = kb_json_get(a->model->device, "peak");
@@ -56,7 +43,7 @@ static struct roofs roofs_of(const struct kb_app *a)
         r.flops = positive(kb_json_number(peak, "fp32_flops", NAN));
     r.footprint = positive(kb_json_number(measured, "footprint_copy_bytes_per_s", NAN));
     r.tensor_type = kb_json_text(measured, "tensor_type", "f16");
-    if (reduced_precision(a))
+    if (kb_model_tensor_types(a->model))
         r.tensor = positive(kb_json_number(measured, "tensor_flops", kb_json_number(peak, "f16_tensor_flops", NAN)));
     return r;
 }

@@ -299,6 +299,25 @@ static void test_an_edit_within_the_contract_keeps_results(void **state)
     kb_model_free(&m);
 }
 
+static void test_tensor_roofs_matter_for_bytes_of_either_sign(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"u8", "i8", "f16", "f32"};
+    struct kb_model m;
+    char text[256];
+    for (int i = 0; i < 4; i++) {
+        kb_model_init(&m);
+        snprintf(
+            text, sizeof text,
+            "{\"type\":\"session\",\"t_ms\":0,\"bench\":{\"name\":\"b\",\"args\":[{\"name\":\"x\",\"dtype\":\"%s\"}]},"
+            "\"cases\":[],\"variants\":[]}",
+            types[i]);
+        apply(&m, text);
+        assert_int_equal(kb_model_tensor_types(&m), i < 3);
+        kb_model_free(&m);
+    }
+}
+
 static void test_log_is_a_bounded_ring_of_clean_lines(void **state)
 {
     (void)state;
@@ -354,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_old_versions_keep_numbers_not_documents),
         cmocka_unit_test(test_new_contract_drops_results_and_keeps_versions),
         cmocka_unit_test(test_an_edit_within_the_contract_keeps_results),
+        cmocka_unit_test(test_tensor_roofs_matter_for_bytes_of_either_sign),
         cmocka_unit_test(test_log_is_a_bounded_ring_of_clean_lines),
         cmocka_unit_test(test_garbage_is_ignored),
     };
