@@ -488,7 +488,7 @@ static bool was_built(const struct kb_build *b)
 void kb_build_settle(struct kb_session *s, struct kb_build *b)
 {
     const struct kb_slot *slot = kb_slot_of(s, b);
-    const struct kb_watched *w = slot ? slot->source : NULL;
+    const struct kb_session_file *w = slot ? slot->source : NULL;
     if (b->dead || b->claiming || b->final || !w || !w->settled || w->latest != b->source || !was_built(b))
         return;
     b->claiming = true;
@@ -517,12 +517,12 @@ bool kb_build_in_flight(const struct kb_build *b)
     return !b->dead && b->stage != KB_STAGE_DONE;
 }
 
-void kb_build_supersede(struct kb_session *s, struct kb_build *b, const char *why)
+void kb_build_supersede(struct kb_session *s, struct kb_build *b)
 {
     if (b->dead)
         return;
     kb_compile_drop(s, b);
-    kb_run_drop(s, b, why);
+    kb_run_drop(s, b);
     if (!b->finished) {
         emit_state(s, b, "superseded");
         b->dead = true;
@@ -534,7 +534,7 @@ void kb_build_supersede(struct kb_session *s, struct kb_build *b, const char *wh
 void kb_build_cancel(struct kb_session *s, struct kb_build *b)
 {
     kb_compile_drop(s, b);
-    kb_run_drop(s, b, "cancelled");
+    kb_run_drop(s, b);
     int from = KB_RUNGS;
     for (int i = KB_RUNGS - 1; i >= 0 && b->rungs[i] <= KB_STATUS_RUNNING; i--)
         from = i;
@@ -561,7 +561,7 @@ void kb_build_rerun(struct kb_session *s, struct kb_build *b, enum kb_rung from)
         return;
     if (b->rungs[KB_RUNG_SCAN] == KB_STATUS_FAIL || s->compiler_absent)
         return;
-    kb_run_drop(s, b, "runs again");
+    kb_run_drop(s, b);
     kb_profile_yield(s);
     s->last_save_us = kb_now_us();
     bool compile = !b->compiled || !b->blobs.ptx_size;

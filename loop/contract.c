@@ -34,12 +34,12 @@ static void add_source(struct parts *p, const struct kb_snapshot *snapshot)
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp((*(struct kb_watched *const *)a)->path, (*(struct kb_watched *const *)b)->path);
+    return strcmp((*(struct kb_session_file *const *)a)->path, (*(struct kb_session_file *const *)b)->path);
 }
 
 static void add_data(struct parts *p, const struct kb_session *s)
 {
-    struct kb_watched **data = kb_alloc(((size_t)s->watched_count + 1) * sizeof *data);
+    struct kb_session_file **data = kb_alloc(((size_t)s->watched_count + 1) * sizeof *data);
     int count = 0;
     for (int i = 0; i < s->watched_count; i++)
         if (s->watched[i]->data && s->watched[i]->latest)

@@ -30,7 +30,7 @@ struct kb_reach_words { // owned texts of a struct kb_reach: include folders, op
 
 // One watched file: a variant's source, the reference's, bench.json, or data (.npy). Variants that reach headers in
 // different ways watch a source of their own.
-struct kb_watched {
+struct kb_session_file {
     char *path; // absolute
     bool plain;
     struct kb_reach_words reach;
@@ -98,11 +98,11 @@ struct kb_build {
 
 struct kb_slot { // a variant of the bench
     char *name;
-    struct kb_watched *source; // NULL: it has none (kind library, command)
-    struct kb_build *current;  // of the newest content; NULL: none yet
-    struct kb_build *good;     // the last that passed every rung
-    struct kb_build *previous; // the good one before `current`: what a new version is compared with
-    struct kb_build **known;   // this session's finished builds, oldest first
+    struct kb_session_file *source; // NULL: it has none (kind library, command)
+    struct kb_build *current;       // of the newest content; NULL: none yet
+    struct kb_build *good;          // the last that passed every rung
+    struct kb_build *previous;      // the good one before `current`: what a new version is compared with
+    struct kb_build **known;        // this session's finished builds, oldest first
     int known_count, known_capacity;
     bool wants_build;                  // content that was noted while paused, or is not looked at yet
     int last_number;                   // where there is no history
@@ -290,12 +290,12 @@ struct kb_session {
     char **read_names;    // those files, in the bench's folder or absolute; NULL-terminated or NULL
     int64_t reads_token;  // of the question what they are now; 0: not asked
     int bench_generation; // counts up with each contract
-    struct kb_watched **watched;
+    struct kb_session_file **watched;
     int watched_count, watched_capacity;
-    struct kb_watched *bench_file, *reference; // NULL: none
-    bool inferred;                             // the bench was made from a bare .cu
-    struct kb_guess guess;                     // then: what was guessed
-    struct kb_param_use *uses;                 // then, of the last compile: its kernel's parameters
+    struct kb_session_file *bench_file, *reference; // NULL: none
+    bool inferred;                                  // the bench was made from a bare .cu
+    struct kb_guess guess;                          // then: what was guessed
+    struct kb_param_use *uses;                      // then, of the last compile: its kernel's parameters
     int use_count, used_threads;
     char *used_kernel;
     bool compiled_once; // inputs are not prepared before
@@ -419,7 +419,7 @@ void kb_build_allowed(struct kb_session *, struct kb_build *);
 struct kb_build *kb_build_ref(struct kb_build *);
 struct kb_slot *kb_slot_of(const struct kb_session *, const struct kb_build *); // NULL: its variant left the bench
 void kb_build_unref(struct kb_build *);
-void kb_build_supersede(struct kb_session *, struct kb_build *, const char *why);
+void kb_build_supersede(struct kb_session *, struct kb_build *);
 void kb_build_rung(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, double ms, const char *reason);
 const char *kb_fault_word(const char *); // "reference", "bench" or "worker", static; NULL: no such word
 void kb_build_rung_done(struct kb_session *, struct kb_build *, enum kb_rung); // goes on to the next, or ends
@@ -477,7 +477,7 @@ void kb_compile_free(struct kb_session *);
 struct kb_peer *kb_run_spawn(struct kb_session *, struct kb_error *);
 void kb_run_assign(struct kb_session *); // requests.c: the next request, if the worker is free
 void kb_run_step(struct kb_session *);
-void kb_run_drop(struct kb_session *, const struct kb_build *, const char *why); // ends its request
+void kb_run_drop(struct kb_session *, const struct kb_build *); // ends its request
 void kb_run_free(struct kb_session *);
 void kb_run_restart(struct kb_session *, const char *why);
 void kb_run_forgive(struct kb_session *); // what workers died at may be tried again
@@ -633,8 +633,8 @@ void kb_records_step(struct kb_session *);
 int kb_records_fd(const struct kb_session *);
 void kb_records_free(struct kb_session *);
 void kb_records_ask(struct kb_session *, struct kb_build *, char *const *command); // kb_options_answered follows
-void kb_records_watch(struct kb_session *, struct kb_watched *);
-void kb_records_unwatch(struct kb_session *, struct kb_watched *);
+void kb_records_watch(struct kb_session *, struct kb_session_file *);
+void kb_records_unwatch(struct kb_session *, struct kb_session_file *);
 void kb_records_find(struct kb_session *, struct kb_build *);
 void kb_records_claim(struct kb_session *, struct kb_build *);
 void kb_records_update(struct kb_session *, struct kb_build *);                 // what is known of it now

@@ -60,13 +60,13 @@ int kb_records_fd(const struct kb_session *s)
     return s->io ? kb_io_fd(s->io) : -1;
 }
 
-void kb_records_watch(struct kb_session *s, struct kb_watched *w)
+void kb_records_watch(struct kb_session *s, struct kb_session_file *w)
 {
     struct kb_reach reach = kb_reach_view(&w->reach);
     w->watch = kb_io_watch(s->io, w->path, &reach, w->plain);
 }
 
-void kb_records_unwatch(struct kb_session *s, struct kb_watched *w)
+void kb_records_unwatch(struct kb_session *s, struct kb_session_file *w)
 {
     kb_io_unwatch(s->io, w->watch);
 }

@@ -60,7 +60,7 @@ cJSON *kb_report_fields(struct kb_session *s, cJSON *head)
 
 void kb_report_yield(struct kb_session *s)
 {
-    kb_run_drop(s, NULL, "something else goes first");
+    kb_run_drop(s, NULL);
 }
 
 static void emit(struct kb_session *s, int slot, cJSON *event)

@@ -60,7 +60,7 @@ static cJSON *data_files(struct kb_session *s, struct kb_text *blob)
 {
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < s->watched_count; i++) {
-        const struct kb_watched *w = s->watched[i];
+        const struct kb_session_file *w = s->watched[i];
         if (!w->data || !w->latest)
             continue;
         const struct kb_snapshot_file *file = &w->latest->snapshot.files[0];
@@ -354,7 +354,7 @@ void kb_run_assign(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
     if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_next_to_run(s)))
-        kb_run_drop(s, r->build, "a save goes first");
+        kb_run_drop(s, r->build);
     if (r->request == KB_REQUEST_REPORT &&
         (kb_export_due(s) || kb_tracing_due(s) || r->prepared != s->bench_generation || kb_next_to_run(s)))
         kb_report_yield(s);

@@ -554,10 +554,9 @@ int kb_run_wait_ms(const struct kb_session *s)
     return s->lock_waiting ? kb_sooner(wait, LOCK_MS) : wait;
 }
 
-void kb_run_drop(struct kb_session *s, const struct kb_build *b, const char *why)
+void kb_run_drop(struct kb_session *s, const struct kb_build *b)
 {
     struct kb_run_worker *r = &s->run;
-    (void)why;
     if (!r->peer || r->request == KB_REQUEST_NONE || r->build != b || r->cancelled)
         return;
     kb_lane_cancel(r->peer, r->job);

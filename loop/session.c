@@ -484,7 +484,7 @@ static void pause_builds(struct kb_session *s)
 static void cancel(struct kb_session *s)
 {
     if (s->run.request == KB_REQUEST_TRACE)
-        kb_run_drop(s, s->run.build, "ended by hand");
+        kb_run_drop(s, s->run.build);
     for (int i = 0; i < s->slot_count; i++)
         if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
             kb_build_cancel(s, s->slots[i].current);

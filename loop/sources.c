@@ -78,7 +78,7 @@ static int check_name(const struct kb_session *s, const char *option, const char
 // Files
 
 // program: whose source it is; NULL: a file without headers.
-static struct kb_watched *watch_file(struct kb_session *s, const char *name, const struct kb_variant *program)
+static struct kb_session_file *watch_file(struct kb_session *s, const char *name, const struct kb_variant *program)
 {
     char *joined = kb_path_join(s->bench_dir, name), *path = kb_path_clean(joined);
     struct kb_reach_words reach = {0};
@@ -86,7 +86,7 @@ static struct kb_watched *watch_file(struct kb_session *s, const char *name, con
         kb_reach_of(s, program, &reach);
     free(joined);
     for (int i = 0; i < s->watched_count; i++) {
-        struct kb_watched *known = s->watched[i];
+        struct kb_session_file *known = s->watched[i];
         if (strcmp(known->path, path) || known->plain != !program || !kb_reach_same(&known->reach, &reach))
             continue;
         known->wanted = true;
@@ -94,8 +94,8 @@ static struct kb_watched *watch_file(struct kb_session *s, const char *name, con
         kb_reach_free(&reach);
         return known;
     }
-    struct kb_watched *w = kb_alloc(sizeof *w);
-    *w = (struct kb_watched){.path = path, .plain = !program, .reach = reach, .watch = -1, .wanted = true};
+    struct kb_session_file *w = kb_alloc(sizeof *w);
+    *w = (struct kb_session_file){.path = path, .plain = !program, .reach = reach, .watch = -1, .wanted = true};
     KB_GROW(s->watched, s->watched_count, s->watched_capacity);
     s->watched[s->watched_count++] = w;
     if (s->io)
@@ -123,7 +123,7 @@ static void watch_data(struct kb_session *s)
                 watch_file(s, b->cases[c].fills[i].file, NULL)->data = true;
 }
 
-static void free_watched(struct kb_watched *w)
+static void free_watched(struct kb_session_file *w)
 {
     kb_shared_unref(w->latest);
     kb_reach_free(&w->reach);
@@ -133,7 +133,7 @@ static void free_watched(struct kb_watched *w)
 
 static void drop_watched(struct kb_session *s, int i)
 {
-    struct kb_watched *w = s->watched[i];
+    struct kb_session_file *w = s->watched[i];
     if (s->io)
         kb_records_unwatch(s, w);
     free_watched(w);
@@ -293,7 +293,7 @@ static void swap_slots(struct kb_session *s, struct kb_bench *next)
     for (int i = 0; i < old_count; i++)
         if (kb_bench_find_variant(next, old[i].name) < 0 && old[i].current) {
             kb_ended_slot(s, &old[i]);
-            kb_build_supersede(s, old[i].current, "the variant was removed from the bench");
+            kb_build_supersede(s, old[i].current);
         }
     struct kb_slot *slots = kb_alloc(sizeof *slots * (size_t)(next->variant_count + 1));
     for (int i = 0; i < next->variant_count; i++) {
@@ -370,7 +370,7 @@ static void bench_changed(struct kb_session *s, const struct kb_snapshot *snapsh
 
 // A file changed
 
-static void file_event(struct kb_session *s, const struct kb_watched *w, const char *state, const char *reason)
+static void file_event(struct kb_session *s, const struct kb_session_file *w, const char *state, const char *reason)
 {
     for (int i = 0; i < s->slot_count; i++) {
         if (s->slots[i].source != w)
@@ -395,7 +395,7 @@ void kb_sources_decided(struct kb_session *s)
     kb_consider_all(s);
 }
 
-static void tell_opaque(struct kb_session *s, struct kb_watched *w)
+static void tell_opaque(struct kb_session *s, struct kb_session_file *w)
 {
     const char *opaque = w->latest->snapshot.opaque;
     if (opaque && !w->opaque_told)
@@ -404,7 +404,7 @@ static void tell_opaque(struct kb_session *s, struct kb_watched *w)
     w->opaque_told = opaque != NULL;
 }
 
-static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_event *event)
+static void changed(struct kb_session *s, struct kb_session_file *w, struct kb_watch_event *event)
 {
     struct kb_shared *shared = kb_alloc(sizeof *shared);
     shared->refs = 1;
@@ -435,7 +435,7 @@ static void changed(struct kb_session *s, struct kb_watched *w, struct kb_watch_
     kb_shared_unref(shared);
 }
 
-static void lost(struct kb_session *s, struct kb_watched *w, const char *state, const char *reason)
+static void lost(struct kb_session *s, struct kb_session_file *w, const char *state, const char *reason)
 {
     w->missing = true;
     file_event(s, w, state, reason);
@@ -445,7 +445,7 @@ static void lost(struct kb_session *s, struct kb_watched *w, const char *state, 
         kb_status_line(s, "warning", "put it back", "the reference %s: %s", kb_path_base(w->path), reason);
 }
 
-static void settled(struct kb_session *s, struct kb_watched *w)
+static void settled(struct kb_session *s, struct kb_session_file *w)
 {
     w->settled = true;
     for (int i = 0; i < s->slot_count; i++)
@@ -469,7 +469,7 @@ void kb_sources_event(struct kb_session *s, struct kb_watch_event *event)
         mode_event(s, event);
         return;
     }
-    struct kb_watched *w = NULL;
+    struct kb_session_file *w = NULL;
     for (int i = 0; i < s->watched_count; i++)
         if (s->watched[i]->watch == event->source)
             w = s->watched[i];
@@ -532,7 +532,7 @@ void kb_consider_slot(struct kb_session *s, int index)
         return;
     }
     if (slot->current && !slot->current->finished)
-        kb_build_supersede(s, slot->current, "a newer save");
+        kb_build_supersede(s, slot->current);
     if (known) {
         kb_build_unref(b);
         kb_build_return(s, index, known);

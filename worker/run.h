@@ -48,7 +48,6 @@ struct run_worker {
     int64_t alive_us;             // when a sign of life was sent last
     bool headline_only;           // profile worker: prepares the headline case alone, and no timing
     bool quit;
-    char cancel_reason[64];
 };
 
 void run_prepare(struct run_worker *, const struct kb_frame *); // may keep the frame's blob

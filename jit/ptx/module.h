@@ -94,7 +94,7 @@ struct ptx_label {
 
 struct ptx_func {
     const char *name;
-    bool is_entry, is_extern, is_prototype;
+    bool is_entry, is_extern;
     struct ptx_var *params, *results, *locals; // lists in order; locals: .shared, .local and .param of its body
     uint8_t *reg_bits;                         // per virtual register: 1 (predicate), 8, 16, 32, 64, 128
     uint32_t reg_count, reg_cap;
