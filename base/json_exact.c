@@ -125,3 +125,13 @@ void kb_json_number_text(const cJSON *item, char out[32])
     for (int digits = 16; strtod(out, NULL) != item->valuedouble && digits <= 17; digits++)
         snprintf(out, 32, "%.*g", digits, item->valuedouble);
 }
+
+cJSON *kb_json_value(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    bool integer = !strpbrk(text, ".en"); // "inf" and "nan" have an n
+    if (!*text || !isfinite(value) || *end || (integer && fabs(value) > whole))
+        return cJSON_CreateString(text);
+    return cJSON_CreateNumber(value);
+}

@@ -16,4 +16,8 @@ bool kb_json_same(const cJSON *a, const cJSON *b); // as cJSON_Compare, and the 
 // The text of a number, as JSON: digits as they were kept, else the shortest that is read back as the same double.
 void kb_json_number_text(const cJSON *item, char out[32]);
 
+// The item of a number's text: a number where that keeps all digits, else the text itself ("nan", "-inf", integers
+// beyond 2^53). Owned.
+cJSON *kb_json_value(const char *text);
+
 #endif

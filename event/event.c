@@ -36,8 +36,7 @@
 #define NUM_IF(r, f, about) FIELD(r, f, #f, NUM, true, 0, NULL, about)
 #define WHY(r, f) FIELD(r, f##_reason, #f "_reason", TEXT, true, 0, NULL, "why it is null")
 #define MEAS(r, f, about) NUM(r, f, about) WHY(r, f)
-#define MEAS_IF(r, f, about) MEASURED_IF(r, f, about) WHY(r, f)
-#define MEASURED_IF(r, f, about) FIELD(r, f, #f, NUM, true, 0, NULL, about)
+#define MEAS_IF(r, f, about) NUM_IF(r, f, about) WHY(r, f)
 #define INT(r, f, otherwise, about) FIELD(r, f, #f, INT, false, otherwise, NULL, about)
 #define INT_IF(r, f, otherwise, about) FIELD(r, f, #f, INT, true, otherwise, NULL, about)
 #define INT_AS(r, f, key, otherwise, about) FIELD(r, f, key, INT, false, otherwise, NULL, about)
@@ -110,9 +109,8 @@ int kb_event_read(const cJSON *from, struct kb_event *e)
     *e = (struct kb_event){0};
     if (!find_type(kb_json_text(from, "type", ""), e))
         return -1;
-    const char *variant = kb_json_text(from, "variant", NULL);
     e->t_ms = kb_json_int(from, "t_ms", -1);
-    e->variant = variant ? kb_strdup(variant) : NULL;
+    e->variant = kb_strdup(kb_json_text(from, "variant", NULL));
     e->version = (int)kb_json_int(from, "version", 0);
     e->body = kb_record_new(records[e->type], from);
     return 0;

@@ -1,13 +1,12 @@
 #include "event/record.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double most_exact = 9007199254740992.0; // 2^53: larger whole numbers are texts
 
 static void *at(void *record, size_t offset)
 {
@@ -39,32 +38,11 @@ static double number_of(const cJSON *item)
 
 static char *value_of(const cJSON *item)
 {
-    char *printed = cJSON_IsNumber(item) ? cJSON_PrintUnformatted(item) : NULL;
-    char *text = printed ? kb_strdup(printed) : text_of(item);
-    cJSON_free(printed);
-    return text;
-}
-
-// The inverse: a number where that keeps all digits.
-static cJSON *value_item(const char *text)
-{
-    char *end;
-    double value = text ? strtod(text, &end) : NAN;
-    bool whole = text && !strpbrk(text, ".en");
-    if (!text)
-        return cJSON_CreateNull();
-    return !*text || *end || !isfinite(value) || (whole && fabs(value) > most_exact) ? cJSON_CreateString(text)
-                                                                                     : cJSON_CreateNumber(value);
-}
-
-static cJSON *number_item(double value)
-{
-    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
-}
-
-static cJSON *text_item(const char *text)
-{
-    return text ? cJSON_CreateString(text) : cJSON_CreateNull();
+    char text[32];
+    if (!cJSON_IsNumber(item))
+        return text_of(item);
+    kb_json_number_text(item, text);
+    return kb_strdup(text);
 }
 
 // Lists
@@ -118,13 +96,15 @@ static void read_list(const struct kb_field *f, const cJSON *from, void *record)
 static void write_item(const struct kb_field *f, const void *from, cJSON *list)
 {
     const struct kb_named *named = from;
+    double number;
     cJSON *item;
     switch (f->kind) {
     case KB_FIELD_TEXTS:
-        cJSON_AddItemToArray(list, text_item(*(char *const *)from));
+        cJSON_AddItemToArray(list, cJSON_CreateString(*(char *const *)from));
         break;
     case KB_FIELD_NUMS:
-        cJSON_AddItemToArray(list, number_item(*(const double *)from));
+        number = *(const double *)from;
+        cJSON_AddItemToArray(list, isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
         break;
     case KB_FIELD_NAMED:
         if (isfinite(named->value) || named->reason)
@@ -233,11 +213,11 @@ static cJSON *known(const struct kb_field *f, const void *record)
     const void *from = of(record, f->at);
     switch (f->kind) {
     case KB_FIELD_TEXT:
-        return *(char *const *)from ? text_item(*(char *const *)from) : NULL;
+        return *(char *const *)from ? cJSON_CreateString(*(char *const *)from) : NULL;
     case KB_FIELD_VALUE:
-        return *(char *const *)from ? value_item(*(char *const *)from) : NULL;
+        return *(char *const *)from ? kb_json_value(*(char *const *)from) : NULL;
     case KB_FIELD_NUM:
-        return isfinite(*(const double *)from) ? number_item(*(const double *)from) : NULL;
+        return isfinite(*(const double *)from) ? cJSON_CreateNumber(*(const double *)from) : NULL;
     case KB_FIELD_INT:
         return *(const int64_t *)from != f->otherwise ? cJSON_CreateNumber((double)*(const int64_t *)from) : NULL;
     case KB_FIELD_FLAG:
@@ -352,24 +332,4 @@ void kb_record_delete(const struct kb_record *r, void *record)
         return;
     kb_record_free(r, record);
     free(record);
-}
-
-static const struct kb_named *find_named(const struct kb_named *list, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(list[i].name, name))
-            return &list[i];
-    return NULL;
-}
-
-double kb_named_value(const struct kb_named *list, int count, const char *name)
-{
-    const struct kb_named *n = find_named(list, count, name);
-    return n ? n->value : NAN;
-}
-
-const char *kb_named_reason(const struct kb_named *list, int count, const char *name)
-{
-    const struct kb_named *n = find_named(list, count, name);
-    return n ? n->reason : NULL;
 }

@@ -56,7 +56,4 @@ void *kb_record_new(const struct kb_record *, const cJSON *from);
 void *kb_record_dup(const struct kb_record *, const void *from);
 void kb_record_delete(const struct kb_record *, void *);
 
-double kb_named_value(const struct kb_named *, int count, const char *name); // NAN: unknown, or there is none
-const char *kb_named_reason(const struct kb_named *, int count, const char *name);
-
 #endif

@@ -41,17 +41,22 @@ static cJSON *table_of(cJSON *values)
     return s;
 }
 
+static cJSON *number_or_text(void)
+{
+    cJSON *s = type("number", true);
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(s, "type"), cJSON_CreateString("string"));
+    return s;
+}
+
 // A field may always be null: what is not known is, with the reason beside it.
 static cJSON *field_schema(const struct kb_field *f)
 {
-    cJSON *named = NULL, *either, *value;
+    cJSON *either, *value;
     switch (f->kind) {
     case KB_FIELD_TEXT:
         return type("string", true);
     case KB_FIELD_VALUE:
-        value = type("number", true);
-        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(value, "type"), cJSON_CreateString("string"));
-        return value;
+        return number_or_text();
     case KB_FIELD_NUM:
         return type("number", true);
     case KB_FIELD_INT:
@@ -74,9 +79,7 @@ static cJSON *field_schema(const struct kb_field *f)
     case KB_FIELD_NUMS:
         return list_of(type("number", true));
     case KB_FIELD_NAMED:
-        named = type("number", true); // and NAME_reason
-        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(named, "type"), cJSON_CreateString("string"));
-        return table_of(named);
+        return table_of(number_or_text()); // the texts: NAME_reason
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 // A version's place under the roofs, from what the hardware counted.
 #include "base/json.h"
+#include "base/memory.h"
 #include "loop/model.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ bool kb_model_tensor_types(const struct kb_model *m)
     static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8"};
     const cJSON *arg;
     cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(m->session, "bench"), "args"))
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t i = 0; i < KB_COUNT(types); i++)
             if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
                 return true;
     return false;
@@ -21,7 +22,7 @@ static double counted_flops(const cJSON *metrics)
 {
     static const char *const keys[] = {"flops_f32", "flops_f64", "flops_f16", "flops_tensor"};
     double sum = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < KB_COUNT(keys); i++)
         sum += kb_json_number(metrics, keys[i], NAN);
     return sum;
 }

@@ -1,22 +1,12 @@
 // `case` events.
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 #include "verify/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-// A number where JSON can hold it, else text: "nan", "-inf", integers beyond 2^53.
-static cJSON *value_json(const char *text)
-{
-    char *end;
-    double value = strtod(text, &end);
-    bool whole = !strpbrk(text, ".en"); // "inf" and "nan" have an n
-    if (!isfinite(value) || *end || (whole && fabs(value) > 9007199254740992.0))
-        return cJSON_CreateString(text);
-    return cJSON_CreateNumber(value);
-}
 
 static cJSON *first_bad(const struct kb_data *d, const struct kb_case_data *c, const struct kb_trial_output *o)
 {
@@ -30,8 +20,8 @@ static cJSON *first_bad(const struct kb_data *d, const struct kb_case_data *c, c
     }
     cJSON *bad = cJSON_CreateObject();
     kb_json_set(bad, "index", cJSON_CreateDoubleArray(index, ndim));
-    kb_json_set(bad, "got", value_json(o->got));
-    kb_json_set(bad, "want", value_json(o->want));
+    kb_json_set(bad, "got", kb_json_value(o->got));
+    kb_json_set(bad, "want", kb_json_value(o->want));
     return bad;
 }
 

@@ -211,11 +211,12 @@ static bool watch_smaller(struct run_worker *w, const struct kb_frame *f, struct
         int clean = tally->clean, left_out = tally->left_out;
         if (work_of(w, v, &r.data) * tally->cost <= *left)
             executed = watch_case(w, f, v, &r.data, NULL, tally);
-        tally->smaller += tally->clean > clean;
+        bool right = tally->clean > clean;
+        tally->smaller += right;
         tally->left_out = left_out + (executed > 0); // as a whole; where nothing ran, the caller says so
         tally->clean = clean;
         kb_resized_leave(&kept);
-        if (!tally->smaller_text[0])
+        if (right && !tally->smaller_text[0])
             snprintf(tally->smaller_text, sizeof tally->smaller_text, "%.70s (%.70s was)", whole->label, r.data.label);
     }
     kb_resized_close(&w->data, &r);

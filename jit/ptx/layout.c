@@ -10,6 +10,11 @@
 
 enum { FRAME_HEADER = 64 }; // offset 0 means "none"
 
+static uint32_t register_bytes(uint32_t bits) // of all lanes
+{
+    return bits == 1 ? (uint32_t)sizeof(uint32_t) : bits > 32 ? 256 : 128;
+}
+
 static uint32_t *place_registers(struct ptx_decoder *d, struct ptx_program *p)
 {
     struct ptx_func *f = d->func;
@@ -24,7 +29,7 @@ static uint32_t *place_registers(struct ptx_decoder *d, struct ptx_program *p)
     for (uint32_t i = 0; i < d->op_count; i++) {
         const struct ptx_op *o = &d->ops[i];
         for (unsigned k = 0; k < o->operand_count; k++)
-            used[k < 4 ? o->r[k] : o->more[k - 4]] = true;
+            used[ptx_operand(o, k)] = true;
         if (o->guard)
             used[o->guard - 1] = true;
     }
@@ -40,7 +45,7 @@ static uint32_t *place_registers(struct ptx_decoder *d, struct ptx_program *p)
             if (!used[r] || offset[r] || (f->reg_bits[r] == 1) != (pass == 1))
                 continue;
             offset[r] = (uint32_t)at;
-            at += pass ? sizeof(uint32_t) : f->reg_bits[r] > 32 ? 256 : 128;
+            at += register_bytes(f->reg_bits[r]);
         }
     p->frame_bytes = at;
     free(used);
@@ -58,7 +63,7 @@ static const uint8_t *operand_bits(struct ptx_decoder *d, const struct ptx_op *o
 {
     uint8_t *bits = ptx_arena_alloc(&d->module->arena, o->operand_count + 1u);
     for (unsigned k = 0; k < o->operand_count; k++)
-        bits[k] = (uint8_t)ptx_reg_bits(d, k < 4 ? o->r[k] : o->more[k - 4]);
+        bits[k] = (uint8_t)ptx_reg_bits(d, ptx_operand(o, k));
     return bits;
 }
 
@@ -82,7 +87,7 @@ static void follow(const struct ptx_decoder *d, const struct ptx_op *o, struct f
     uint64_t reads = 0;
     bool memory = o->class >= PTX_CLASS_GLOBAL && o->class <= PTX_CLASS_ATOMIC;
     for (unsigned k = 0; k < o->operand_count; k++)
-        if (!(o->defs >> k & 1) && f->tainted[k < 4 ? o->r[k] : o->more[k - 4]])
+        if (!(o->defs >> k & 1) && f->tainted[ptx_operand(o, k)])
             reads |= 1ull << k;
     if (!reads)
         return;
@@ -90,7 +95,7 @@ static void follow(const struct ptx_decoder *d, const struct ptx_op *o, struct f
     f->decides |= address || o->class == PTX_CLASS_COMPARE || o->class == PTX_CLASS_LOCAL;
     f->leaves |= memory || o->class == PTX_CLASS_SHUFFLE || o->class == PTX_CLASS_TENSOR || !o->defs;
     for (unsigned k = 0; k < o->operand_count; k++) {
-        uint32_t r = k < 4 ? o->r[k] : o->more[k - 4];
+        uint32_t r = ptx_operand(o, k);
         if (o->defs >> k & 1 && ptx_reg_bits(d, r) > 1)
             f->tainted[r] = true;
     }
@@ -161,7 +166,7 @@ static bool steers(const struct ptx_op *o, const bool *reg)
     if (!o->defs)
         return !memory;
     for (unsigned k = 0; k < o->operand_count; k++)
-        if (o->defs >> k & 1 && reg[k < 4 ? o->r[k] : o->more[k - 4]])
+        if (o->defs >> k & 1 && reg[ptx_operand(o, k)])
             return true;
     return false;
 }
@@ -195,19 +200,15 @@ static void find_steering(const struct ptx_decoder *d, struct ptx_program *p, co
             more |= o->guard && mark(reg, o->guard - 1);
             for (unsigned k = 0; k < o->operand_count; k++)
                 if (!(o->defs >> k & 1))
-                    more |= mark(reg, k < 4 ? o->r[k] : o->more[k - 4]);
+                    more |= mark(reg, ptx_operand(o, k));
         }
     }
     for (uint32_t i = 0; i < d->block_count; i++)
         p->memory_steers |= d->blocks[i].bar_result && reg[d->blocks[i].bar_result - 1];
     p->steering = ptx_arena_alloc(&d->module->arena, (d->func->reg_count + 1) * sizeof *p->steering);
     for (uint32_t r = 0; r < d->func->reg_count; r++)
-        if (reg[r] && offset[r]) {
-            uint32_t bits = d->func->reg_bits[r];
-            p->steering[p->steering_count++] = (struct ptx_range){offset[r], bits == 1   ? (uint32_t)sizeof(uint32_t)
-                                                                             : bits > 32 ? 256
-                                                                                         : 128};
-        }
+        if (reg[r] && offset[r])
+            p->steering[p->steering_count++] = (struct ptx_range){offset[r], register_bytes(d->func->reg_bits[r])};
     free(reg);
 }
 
