@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,15 @@
                                             .size = sizeof(struct kb_ev_##r),                                          \
                                             .fields = r##_fields,                                                      \
                                             .field_count = (int)KB_COUNT(r##_fields) - 1};
+#include "event/table.def"
+
+#define RECORD(r, about) const struct kb_ev_##r kb_unknown_##r = {
+#define END(r)                                                                                                         \
+    }                                                                                                                  \
+    ;
+#define NUM(r, f, about) .f = NAN,
+#define MEAS(r, f, about) .f = NAN,
+#define INT(r, f, otherwise, about) .f = otherwise,
 #include "event/table.def"
 
 static const struct kb_record *const records[] = {

@@ -40,6 +40,9 @@
 
 #define RECORD(r, about) extern const struct kb_record kb_record_##r;
 #include "event/table.def"
+// One of which nothing is known, for who reads fields of what may be NULL: (x ?: &kb_unknown_TYPE)->field.
+#define RECORD(r, about) extern const struct kb_ev_##r kb_unknown_##r;
+#include "event/table.def"
 
 enum kb_event_type {
 #define EVENT(r, about) KB_EVENT_##r,

@@ -281,6 +281,14 @@ cJSON *kb_record_write(const struct kb_record *r, const void *from)
     return out;
 }
 
+cJSON *kb_record_write_list(const struct kb_record *r, const void *first, int count)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, kb_record_write(r, of(first, (size_t)i * r->size)));
+    return list;
+}
+
 void kb_record_free(const struct kb_record *r, void *record)
 {
     for (int i = 0; i < r->field_count; i++) {

@@ -47,8 +47,9 @@ struct kb_record {
 void kb_record_init(const struct kb_record *, void *to);
 // Initialises to. A field that is missing, or of another type, is unknown; further ones are ignored.
 void kb_record_read(const struct kb_record *, const cJSON *from, void *to);
-cJSON *kb_record_write(const struct kb_record *, const void *from); // owned
-void kb_record_free(const struct kb_record *, void *);              // what it holds, not itself
+cJSON *kb_record_write(const struct kb_record *, const void *from);                  // owned
+cJSON *kb_record_write_list(const struct kb_record *, const void *first, int count); // owned, an array
+void kb_record_free(const struct kb_record *, void *);                               // what it holds, not itself
 void kb_record_copy(const struct kb_record *, const void *from, void *to);
 
 // Allocates, with the three above; NULL for NULL (read: for what is no object).
