@@ -91,12 +91,14 @@ KBE_FN double kbe_hard_cancelling(const struct kbe_fill *f, kbe_u64 i, double z)
     double noise = KBE_MUL(KBE_MUL(size, kbe_from_bits((kbe_u64)(1023 - half) << 52)), z);
     return KBE_ADD((i & 1) ? -size : size, noise);
 }
-// One large value a row among normal numbers: at the end, at the start, where a warp ends, or anywhere.
+// One large value a row among normal numbers: at the end, at the start, where a warp ends, or anywhere. Of the last two
+// every second has a twin anywhere: which of two equal ones a kernel takes should not depend on who meets whom.
 KBE_FN double kbe_hard_spike(const struct kbe_fill *f, kbe_u64 row, kbe_u64 column, double z, int where)
 {
     kbe_u64 last = f->inner - 1, any = kbe_random(~f->key, row) % f->inner;
     kbe_u64 at = where == 0 ? last : where == 1 ? 0 : where == 2 && (any | 31) < last ? any | 31 : any;
-    return column == at ? f->large : z;
+    kbe_u64 twin = where < 2 ? 0 : kbe_random(f->key ^ f->inner, row);
+    return column == at || ((twin & 1) && column == (twin >> 1) % f->inner) ? f->large : z;
 }
 // A row on one side of zero, its mean far larger than its spread; narrow types bear less.
 KBE_FN double kbe_hard_offset(const struct kbe_fill *f, kbe_u64 row, double z)
@@ -204,7 +206,15 @@ KBE_FN kbe_u64 kbe_fill_code(const struct kbe_fill *f, kbe_u64 i)
 
 // ---- probes: inputs that moved by a little ----
 
-enum kbe_move { KBE_MOVE_UP, KBE_MOVE_DOWN, KBE_MOVE_HIGHER, KBE_MOVE_ROWS, KBE_MOVE_RANDOM, KBE_MOVE_SOME };
+enum kbe_move {
+    KBE_MOVE_UP,
+    KBE_MOVE_DOWN,
+    KBE_MOVE_HIGHER,
+    KBE_MOVE_ROWS,
+    KBE_MOVE_RANDOM,
+    KBE_MOVE_VALUES, // at random, but equal values the same way: what ties goes on to tie
+    KBE_MOVE_SOME
+};
 struct kbe_probe {
     kbe_u64 key;     // of the signs, or of which elements
     kbe_u64 inner;   // length of a row
@@ -220,12 +230,14 @@ KBE_FN kbe_u64 kbe_probe_code(const struct kbe_probe *p, kbe_u64 code, kbe_u64 i
             return code;
         return kbe_encode(p->dtype, v == 0 ? p->delta : KBE_MUL(v, KBE_ADD(1.0, p->delta)));
     }
-    kbe_u64 h = kbe_random(p->key, p->move == KBE_MOVE_ROWS ? i / p->inner : i);
+    int by_value = p->move == KBE_MOVE_VALUES;
+    kbe_u64 h = kbe_random(p->key, p->move == KBE_MOVE_ROWS ? i / p->inner : by_value ? kbe_bits(v) : i);
     int up = p->move == KBE_MOVE_UP || (p->move != KBE_MOVE_DOWN && h >> 63);
     if (p->move == KBE_MOVE_HIGHER) // positive ones away from zero, negative ones towards it
         up = v > 0;
     double share = p->delta;
-    if (p->move == KBE_MOVE_RANDOM) // two sizes of one sign each would be a pattern of their own
+    if (p->move == KBE_MOVE_RANDOM ||
+        p->move == KBE_MOVE_VALUES) // two sizes of one sign each would be a pattern of their own
         share = KBE_MUL(share, KBE_ADD(0.5, kbe_unit(h << 1)));
     return kbe_encode(p->dtype, KBE_MUL(v, KBE_ADD(1.0, up ? share : -share)));
 }

@@ -1,5 +1,6 @@
 #include "verify/neighbour.h"
 #include "base/memory.h"
+#include "verify/stress.h"
 
 #include <stdlib.h>
 
@@ -13,38 +14,43 @@ static bool is_tried(const struct kb_data *d, const char *param, int64_t value)
     return false;
 }
 
-static void add(struct kb_data *d, int case_index, const char *param, int64_t value)
+static bool add(struct kb_data *d, int case_index, const char *param, int64_t value)
 {
-    if (d->neighbour_count == KB_MOST_NEIGHBOURS || !kb_param_is_free(d, param, value) || is_tried(d, param, value))
-        return;
+    if (!kb_param_is_free(d, param, value))
+        return false;
+    if (d->neighbour_count == KB_MOST_NEIGHBOURS || is_tried(d, param, value))
+        return true;
     struct kb_resized *n = &d->neighbours[d->neighbour_count++];
     *n = (struct kb_resized){.data = {.index = case_index}};
     kb_names_set(&n->sizes, param, value);
+    return true;
 }
 
 // Content of a file has one size; integers may be indices, which belong to one.
-static bool has_fixed_inputs(const struct kb_bench *b)
+static bool has_fixed_inputs(const struct kb_bench *b, int case_index)
 {
-    for (int i = 0; i < b->case_count; i++)
-        for (int arg = 0; arg < b->arg_count; arg++) {
-            enum kb_fill_kind fill = kb_hard_own_fill(b, i, arg)->kind;
-            if (kb_arg_is_read(b->args[arg].role) && (fill == KB_FILL_FILE || fill == KB_FILL_INTEGERS))
-                return true;
-        }
+    for (int arg = 0; arg < b->arg_count; arg++) {
+        enum kb_fill_kind fill = kb_hard_own_fill(b, case_index, arg)->kind;
+        bool indices = fill == KB_FILL_INTEGERS && !kb_dtype_is_float(b->args[arg].dtype);
+        if (kb_arg_is_read(b->args[arg].role) && (fill == KB_FILL_FILE || indices))
+            return true;
+    }
     return false;
 }
 
 void kb_neighbours_find(struct kb_data *d)
 {
-    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL || has_fixed_inputs(d->bench))
+    if (!d->has_reference || d->bench->reference.kind != KB_REFERENCE_KERNEL)
         return;
     const struct kb_names *params = &d->bench->params;
     d->neighbours = kb_alloc(KB_MOST_NEIGHBOURS * sizeof *d->neighbours);
     for (int i = 0; i < d->bench->case_count; i++)
-        for (int k = params->count - 1; k >= 0 && d->bench->cases[i].timed; k--) { // the last is mostly the innermost
+        for (int k = params->count - 1; k >= 0 && d->bench->cases[i].timed && !has_fixed_inputs(d->bench, i);
+             k--) { // the last is mostly the innermost
             const char *param = params->items[k].name;
             int64_t value = kb_case_param(d->bench, i, d->on_cpu, param);
-            add(d, i, param, value + 1);
+            if (!add(d, i, param, value + 1))
+                add(d, i, param, value - 3);
             add(d, i, param, value - 1);
         }
 }
@@ -52,6 +58,14 @@ void kb_neighbours_find(struct kb_data *d)
 bool kb_neighbour_has_turn(const struct kb_data *d, int index, uint64_t turn)
 {
     return d->on_cpu || turn % (uint64_t)d->neighbour_count == (uint64_t)index;
+}
+
+bool kb_neighbour_meets(const struct kb_data *d, const struct kb_resized *n, enum kb_stress kind, uint64_t turn)
+{
+    if (kind < KB_STRESS_MIXED || !kb_stress_applies(d, &n->data, kind))
+        return false;
+    return d->on_cpu || kind == KB_STRESS_MIXED ||
+           turn / KB_MOST_NEIGHBOURS % (KB_STRESSES - KB_STRESS_MIXED) == (uint64_t)(kind - KB_STRESS_MIXED);
 }
 
 void kb_neighbours_close(struct kb_data *d)

@@ -96,7 +96,8 @@ static int move_input(struct kb_data *d, const struct kb_case_data *c, struct kb
     int64_t inner = ndim ? c->shape[arg][ndim - 1] : 1;
     p.inner = inner > 0 ? (uint64_t)inner : 1;
     p.dtype = (int)d->bench->args[arg].dtype;
-    p.key = kbe_random(how->key, (uint64_t)arg);
+    if (p.move != KBE_MOVE_VALUES) // there equal values of two arguments stay equal, too
+        p.key = kbe_random(how->key, (uint64_t)arg);
     return kb_op_probe(&d->ops, &k->input[arg], &s->input[arg], (uint64_t)c->elements[arg], &p, e) ||
                    kb_op_hash(&d->ops, &s->input[arg], &s->hash[arg], e)
                ? -1
@@ -235,10 +236,25 @@ int kb_probe_sums(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, s
 
 // ---- condition ----
 
-static const int moves[] = {KBE_MOVE_UP,     KBE_MOVE_UP,     KBE_MOVE_HIGHER, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM,
-                            KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,   KBE_MOVE_RANDOM, KBE_MOVE_ROWS,
-                            KBE_MOVE_RANDOM, KBE_MOVE_DOWN,   KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM,
-                            KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM, KBE_MOVE_RANDOM};
+// What an integer output may be off by is asked with equal inputs kept equal: which of two that tie is taken (argmax, a
+// comparison) is the reference's to say, and no rounding changes it.
+enum speaks_for { FLOATS = 1, INTEGERS = 2 };
+static const struct {
+    int move;
+    unsigned speaks_for;
+} moves[] = {
+    {KBE_MOVE_UP, FLOATS | INTEGERS}, {KBE_MOVE_UP, FLOATS},       {KBE_MOVE_HIGHER, FLOATS | INTEGERS},
+    {KBE_MOVE_ROWS, FLOATS},          {KBE_MOVE_RANDOM, FLOATS},   {KBE_MOVE_ROWS, FLOATS},
+    {KBE_MOVE_RANDOM, FLOATS},        {KBE_MOVE_ROWS, FLOATS},     {KBE_MOVE_RANDOM, FLOATS},
+    {KBE_MOVE_ROWS, FLOATS},          {KBE_MOVE_RANDOM, FLOATS},   {KBE_MOVE_DOWN, FLOATS | INTEGERS},
+    {KBE_MOVE_RANDOM, FLOATS},        {KBE_MOVE_RANDOM, FLOATS},   {KBE_MOVE_RANDOM, FLOATS},
+    {KBE_MOVE_RANDOM, FLOATS},        {KBE_MOVE_RANDOM, FLOATS},   {KBE_MOVE_RANDOM, FLOATS},
+    {KBE_MOVE_RANDOM, FLOATS},        {KBE_MOVE_VALUES, INTEGERS}, {KBE_MOVE_VALUES, INTEGERS},
+    {KBE_MOVE_VALUES, INTEGERS},      {KBE_MOVE_VALUES, INTEGERS}, {KBE_MOVE_VALUES, INTEGERS},
+    {KBE_MOVE_VALUES, INTEGERS},      {KBE_MOVE_VALUES, INTEGERS}, {KBE_MOVE_VALUES, INTEGERS},
+    {KBE_MOVE_VALUES, INTEGERS},      {KBE_MOVE_VALUES, INTEGERS}, {KBE_MOVE_VALUES, INTEGERS},
+    {KBE_MOVE_VALUES, INTEGERS},
+};
 enum { ALTERNATING = 1, USUAL_PROBES = 11 };
 
 // Arithmetic goes on in the widest type of all, single precision at least.
@@ -304,12 +320,18 @@ static double factor_of(const struct kb_data *d, const struct kb_case_data *c, c
     return arithmetic / b.bound / delta;
 }
 
+static unsigned speaker(const struct kb_data *d, int arg)
+{
+    return kb_dtype_is_float(d->bench->args[arg].dtype) ? FLOATS : INTEGERS;
+}
+
 static int one_probe(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const struct kept *k, int index,
                      double working, double delta, struct kb_error *e)
 {
     int nth = 0;
     for (int i = 0; i < d->bench->arg_count; i++) {
-        struct kbe_probe p = {.key = 0x70726f62 + (uint64_t)index, .one_of = 1, .delta = delta, .move = moves[index]};
+        struct kbe_probe p = {
+            .key = 0x70726f62 + (uint64_t)index, .one_of = 1, .delta = delta, .move = moves[index].move};
         if (!is_moved(d, s, i))
             continue;
         if (index == ALTERNATING && nth++ % 2)
@@ -320,7 +342,7 @@ static int one_probe(struct kb_data *d, struct kb_case_data *c, struct kb_set *s
     if (kb_set_results(d, c, s, e))
         return -1;
     for (int i = 0; i < d->bench->arg_count; i++)
-        if (k->ref[i].address &&
+        if (k->ref[i].address && (speaker(d, i) & moves[index].speaks_for) &&
             kb_op_moved(&d->ops, &s->ref[i], &k->ref[i], &s->condition[i], (uint64_t)c->elements[i],
                         d->bench->args[i].dtype, factor_of(d, c, s, i, working, delta), e))
             return -1;
@@ -398,14 +420,15 @@ static int level(struct kb_data *d, const struct kb_case_data *c, struct kb_set 
     return 0;
 }
 
-static int most_probes(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s)
+// Whether the probe says something about an output. Of many floating ones the usual probes say enough.
+static bool is_asked(const struct kb_data *d, const struct kb_case_data *c, const struct kb_set *s, int index)
 {
-    bool few = false, steps = false;
     for (int i = 0; i < d->bench->arg_count; i++) {
-        few = few || (s->ref[i].address && c->elements[i] < FEW_OUTPUTS);
-        steps = steps || (s->ref[i].address && !s->scale[i].address);
+        unsigned speaks = s->ref[i].address ? speaker(d, i) & moves[index].speaks_for : 0;
+        if ((speaks & INTEGERS) || (speaks && (index < USUAL_PROBES || c->elements[i] < FEW_OUTPUTS)))
+            return true;
     }
-    return few || steps ? (int)KB_COUNT(moves) : USUAL_PROBES;
+    return false;
 }
 
 static int all_probes(struct kb_data *d, struct kb_case_data *c, struct kb_set *s, const struct kept *k,
@@ -413,11 +436,11 @@ static int all_probes(struct kb_data *d, struct kb_case_data *c, struct kb_set *
 {
     struct kb_sums sums = kb_rule_sums(c, s);
     double working = working_bound(d, &sums), delta = delta_for(d, s, working), start = kb_spent_us(d);
-    int most = most_probes(d, c, s), args = moved_args(d, s);
-    for (int i = 0; i < most; i++) {
-        if (i == ALTERNATING && args < 2)
+    int args = moved_args(d, s), made = 0;
+    for (int i = 0; i < (int)KB_COUNT(moves); i++) {
+        if (!is_asked(d, c, s, i) || (i == ALTERNATING && args < 2))
             continue;
-        if (i >= LEAST_PROBES && kb_spent_us(d) - start > PATIENCE_US)
+        if (made++ >= LEAST_PROBES && kb_spent_us(d) - start > PATIENCE_US)
             break;
         if (one_probe(d, c, s, k, i, working, delta, e))
             return -1;

@@ -206,8 +206,13 @@ static void prepare_stress(struct run_worker *w, const struct kb_frame *f, struc
     for (int i = 0; !w->data.on_cpu && !w->headline_only && i < w->data.bench->case_count; i++)
         for (int kind = 0; kind < KB_STRESSES && !run_cancelled(f) && !run_device_lost(w); kind++)
             kb_stress_set(&w->data, &w->data.cases[i], (enum kb_stress)kind, &unused, &why, e);
-    for (int i = 0; !w->data.on_cpu && !w->headline_only && i < w->data.neighbour_count && !run_device_lost(w); i++)
-        kb_neighbour_prepare(&w->data, &w->data.neighbours[i], &why, e);
+    for (int i = 0; !w->data.on_cpu && !w->headline_only && i < w->data.neighbour_count && !run_device_lost(w); i++) {
+        struct kb_resized *n = &w->data.neighbours[i];
+        if (kb_neighbour_prepare(&w->data, n, &why, e) || why)
+            continue;
+        for (int kind = KB_STRESS_MIXED; kind < KB_STRESSES && !run_cancelled(f) && !run_device_lost(w); kind++)
+            kb_stress_set(&w->data, &n->data, (enum kb_stress)kind, &unused, &why, e);
+    }
 }
 
 void run_prepare(struct run_worker *w, const struct kb_frame *f)

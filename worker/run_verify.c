@@ -267,22 +267,16 @@ static int try_single(struct run_worker *w, const struct kb_frame *f, struct run
 }
 
 static int try_kind(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
-                    enum kb_stress kind, struct outcome *o, struct kb_error *e)
+                    enum kb_stress kind, const struct kb_plan *plan, const char *inputs, struct outcome *o,
+                    struct kb_error *e)
 {
-    struct kb_plan plan = {0};
     struct kb_set *s;
     const char *why;
     if (kb_stress_set(&w->data, c, kind, &s, &why, e))
         return -1;
     if (why)
-        leave_out(w, c, kb_stress_name(kind), why);
-    if (!s)
-        return 0;
-    int failed = kb_data_prepare(&w->data, c, e) ||
-                 kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e) ||
-                 try_single(w, f, v, c, s, &plan, kb_stress_name(kind), o, e);
-    kb_plan_free(&plan);
-    return failed;
+        leave_out(w, c, inputs, why);
+    return s ? try_single(w, f, v, c, s, plan, inputs, o, e) : 0;
 }
 
 static int try_neighbour(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_resized *n,
@@ -298,6 +292,9 @@ static int try_neighbour(struct run_worker *w, const struct kb_frame *f, struct 
     }
     int failed = kb_neighbour_plan(&w->data, n, v->variant, &plan, e) ||
                  try_single(w, f, v, &n->data, &n->data.sets[0], &plan, KB_NEIGHBOUR_INPUTS, o, e);
+    for (int i = KB_STRESS_MIXED; i < KB_STRESSES && !failed && !o->failed && !run_cancelled(f); i++)
+        if (kb_neighbour_meets(&w->data, n, (enum kb_stress)i, w->verified))
+            failed = try_kind(w, f, v, &n->data, (enum kb_stress)i, &plan, KB_NEIGHBOUR_HARD, o, e);
     kb_plan_free(&plan);
     return failed;
 }
@@ -320,18 +317,29 @@ static bool has_turn(const struct run_worker *w, int index, enum kb_stress kind)
 }
 
 // Hard inputs, on a small case each kind by itself, on timed ones all together.
+static int try_hard(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
+                    struct outcome *o, struct kb_error *e)
+{
+    struct kb_plan plan = {0};
+    int failed = 0;
+    for (int i = 0; i < KB_STRESSES && !failed && !o->failed && !run_cancelled(f); i++) {
+        enum kb_stress kind = (enum kb_stress)i;
+        if (!has_turn(w, c->index, kind) || !kb_stress_applies(&w->data, c, kind))
+            continue;
+        failed = kb_data_prepare(&w->data, c, e) ||
+                 (!plan.launch_count && kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e)) ||
+                 try_kind(w, f, v, c, kind, &plan, kb_stress_name(kind), o, e);
+    }
+    kb_plan_free(&plan);
+    return failed;
+}
+
 static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o,
                       struct kb_error *e)
 {
-    for (int i = 0; i < w->data.bench->case_count; i++)
-        for (int kind = 0; kind < KB_STRESSES && !o->failed; kind++) {
-            if (run_cancelled(f))
-                return 0;
-            if (!has_turn(w, i, (enum kb_stress)kind))
-                continue;
-            if (try_kind(w, f, v, &w->data.cases[i], (enum kb_stress)kind, o, e))
-                return -1;
-        }
+    for (int i = 0; i < w->data.bench->case_count && !o->failed; i++)
+        if (try_hard(w, f, v, &w->data.cases[i], o, e))
+            return -1;
     return 0;
 }
 

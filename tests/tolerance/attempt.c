@@ -23,11 +23,13 @@ bool attempt_applies(const struct operator* op, enum worse worse)
     bool single = strstr(op->bench, "'role':'input','dtype':'f32'") != NULL;
     switch (worse) {
     case COARSE_INPUTS:
-        return single && !op->integers && !strstr(op->bench, "e4m3");
+        return single && !(op->traits & INTEGERS) && !strstr(op->bench, "e4m3");
     case LAST_DROPPED:
-        return op->sums;
+        return op->traits & SUMS;
     case FOUR_TIMES:
-        return !op->integers;
+        return !(op->traits & INTEGERS);
+    case OTHER_TIE:
+        return op->traits & TIES;
     default:
         return true;
     }
@@ -69,8 +71,9 @@ static void current_kernel(void *const *args)
         own[i] = &address[i];
     }
     operators_dropped = now.worse == LAST_DROPPED;
+    operators_other_tie = now.worse == OTHER_TIE;
     now.kernel(own);
-    operators_dropped = 0;
+    operators_dropped = operators_other_tie = 0;
     for (int i = 0; now.worse == COARSE_INPUTS && i < output; i++)
         free((void *)(uintptr_t)address[i]);
     if (now.worse == FOUR_TIMES)

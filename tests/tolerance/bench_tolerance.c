@@ -23,10 +23,10 @@ int main(int argc, char **argv)
 {
     int seeds = argc > 1 ? atoi(argv[1]) : 200, tried = 0, refused = 0, kernels = 0, worse = 0, found = 0;
     printf("%-15s %-16s %8s %8s   %s\n", "operator", "right kernel", "refused", "margin",
-           "found: bf16 inputs, last dropped, 4 x the error");
-    for (int i = 0; i < operator_count; i++)
-        for (int k = 0; k < 4 && operators[i].kernels[k]; k++) {
-            const struct operator* op = & operators[i];
+           "found: bf16 inputs, last dropped, 4 x the error, other tie");
+    const struct operator* op;
+    for (int i = 0; (op = operator_at(i)); i++)
+        for (int k = 0; k < 4 && op->kernels[k]; k++) {
             double margin = 0, ignored = 0;
             char first[200] = "", none[200] = "";
             if (argc > 2 && strcmp(argv[2], op->name))

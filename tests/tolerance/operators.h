@@ -4,10 +4,16 @@
 #define KB_TESTS_TOLERANCE_OPERATORS_H
 #include "verify/support_device.h"
 
-enum worse { RIGHT, COARSE_INPUTS, LAST_DROPPED, FOUR_TIMES, WAYS };
+enum worse { RIGHT, COARSE_INPUTS, LAST_DROPPED, FOUR_TIMES, OTHER_TIE, WAYS };
 // What a kernel sees beside its arguments: LAST_DROPPED leaves out the last element of what is summed or looked at.
-extern int operators_dropped; // 0 or 1
+extern int operators_dropped;   // 0 or 1
+extern int operators_other_tie; // 1: of two that are equal the last is taken
 
+enum operator_trait {
+    SUMS = 1,     // there is a last element to drop
+    INTEGERS = 2, // the output is no floating type: four times an error has no meaning
+    TIES = 4,     // it takes the first of equal ones
+};
 struct operator
 {
     const char *name;
@@ -16,10 +22,8 @@ struct operator
     toy_kernel kernels[4]; // right ones; NULL ends them
     const char *kernel_names[4];
     int inputs[3], input_count; // parameters that are inputs
-    bool sums;                  // there is a last element to drop
-    bool integers;              // the output is no floating type: four times an error has no meaning
+    unsigned traits;
 };
-extern const struct operator operators[];
-extern const int operator_count;
+const struct operator* operator_at(int index); // NULL behind the last
 
 #endif
