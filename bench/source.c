@@ -481,6 +481,11 @@ int kb_source_scan(const char *text, size_t size, const char *path, struct kb_so
     return status;
 }
 
+bool kb_source_path(const char *path)
+{
+    return kb_ends(path, ".cu") || kb_ends(path, ".cuh");
+}
+
 void kb_source_free(struct kb_source *s)
 {
     for (int i = 0; i < s->kernel_count; i++)

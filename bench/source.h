@@ -57,6 +57,8 @@ struct kb_source {
 // values, no kernel behind it) is an error "path:line". A file with no kernel is no error here.
 int kb_source_scan(const char *text, size_t size, const char *path, struct kb_source *out, struct kb_error *e);
 void kb_source_free(struct kb_source *s);
+// Whether a file is a source by its name, not a bench or a folder of one.
+bool kb_source_path(const char *path);
 
 // Comments, string and character literals replaced by blanks; newlines and length kept. Owned by the caller.
 char *kb_source_blank(const char *text, size_t size);

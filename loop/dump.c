@@ -280,7 +280,7 @@ int kb_dump(const char *bench_path, const char *which, const char *dir, struct k
     if (!kb_is_dir(bench_path) && !kb_is_file(bench_path))
         kb_fail(e, bench_path, "a folder with bench.json, a bench.json, or a .cu", "it is not there");
     else if (!kb_history_open(bench_dir, false, &d.history, e)) {
-        if (!kb_ends(bench_path, ".cu"))
+        if (!kb_source_path(bench_path))
             kb_bench_load(bench_path, &d.bench, NULL);
         status = which ? dump_named(&d, which) : dump_all(&d);
         kb_bench_free(d.bench);

@@ -203,7 +203,7 @@ static void name_slots(struct kb_session *s)
 
 int kb_sources_open(struct kb_session *s, struct kb_error *e)
 {
-    int status = kb_ends(s->bench_path, ".cu") ? open_source(s, e) : kb_bench_load(s->bench_path, &s->bench, e);
+    int status = kb_source_path(s->bench_path) ? open_source(s, e) : kb_bench_load(s->bench_path, &s->bench, e);
     if (status || check_name(s, "--variant", s->focus, e) || check_name(s, "--baseline", s->options.baseline, e))
         return -1;
     if (!s->bench->variant_count)

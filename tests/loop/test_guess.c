@@ -34,10 +34,10 @@ static int remove_dir(void **state)
     return 0;
 }
 
-static char *once(const char *source, bool json, int exit_code)
+static char *once_of(const char *name, const char *source, bool json, int exit_code)
 {
-    program_write(dir, "k.cu", source);
-    char *path = kb_path_join(dir, "k.cu");
+    program_write(dir, name, source);
+    char *path = kb_path_join(dir, name);
     char *argv[] = {KB_BUILD_DIR "/kbench-tui",
                     "--once",
                     "--device",
@@ -61,6 +61,11 @@ static char *once(const char *source, bool json, int exit_code)
     kb_capture_free(&ran);
     free(path);
     return out;
+}
+
+static char *once(const char *source, bool json, int exit_code)
+{
+    return once_of("k.cu", source, json, exit_code);
 }
 
 static cJSON *document_of(const char *source, int exit_code)
@@ -122,6 +127,19 @@ static void right_kernels_run(void **state)
         rung_is(document, "run", "pass", "");
         cJSON_Delete(document);
     }
+}
+
+static void headers_are_sources(void **state)
+{
+    (void)state;
+    char *text = once_of("k.cuh",
+                         "#pragma once\n__global__ void twice(float *x, int n)\n{\n"
+                         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] *= 2;\n}\n",
+                         true, 0);
+    cJSON *document = schema_checked(text);
+    rung_is(document, "run", "pass", "");
+    cJSON_Delete(document);
+    free(text);
 }
 
 static void check_question(const char *source, const char *rung, const char *reason)
@@ -200,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(right_kernels_run, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_report_says_what_was_guessed, make_dir, remove_dir),
