@@ -231,9 +231,11 @@ static cJSON *known(const struct kb_field *f, const void *record)
     }
 }
 
-static cJSON *nothing(const struct kb_field *f, const void *record)
+// unknown: its reason follows.
+static cJSON *nothing(const struct kb_field *f, const void *record, bool unknown)
 {
     return f->kind == KB_FIELD_FLAG  ? cJSON_CreateFalse()
+           : unknown                 ? cJSON_CreateNull()
            : f->kind == KB_FIELD_INT ? cJSON_CreateNumber((double)f->otherwise)
            : is_counted(f)           ? write_list(f, record)
                                      : cJSON_CreateNull();
@@ -258,7 +260,7 @@ void kb_record_read(const struct kb_record *r, const cJSON *from, void *to)
         read_field(&r->fields[i], from, to);
 }
 
-// A number that was measured, or would have been, is null where its reason stands, even if it may be absent.
+// What was measured, or would have been, is null where its reason stands, even if it may be absent.
 static bool has_reason(const struct kb_record *r, int i, const void *record)
 {
     const struct kb_field *f = &r->fields[i], *next = i + 1 < r->field_count ? f + 1 : NULL;
@@ -273,8 +275,9 @@ cJSON *kb_record_write(const struct kb_record *r, const void *from)
     for (int i = 0; i < r->field_count; i++) {
         const struct kb_field *f = &r->fields[i];
         cJSON *item = known(f, from);
-        if (!item && (!f->optional || has_reason(r, i, from)))
-            item = nothing(f, from);
+        bool unknown = !item && has_reason(r, i, from);
+        if (!item && (!f->optional || unknown))
+            item = nothing(f, from, unknown);
         if (item)
             cJSON_AddItemToObject(out, f->key, item);
     }
@@ -314,6 +317,22 @@ void kb_record_copy(const struct kb_record *r, const void *from, void *to)
         else if (is_counted(f))
             copy_list(f, from, to);
     }
+}
+
+double kb_record_number(const struct kb_record *r, const void *record, const char *key)
+{
+    for (int i = 0; i < r->field_count; i++)
+        if (r->fields[i].kind == KB_FIELD_NUM && !strcmp(r->fields[i].key, key))
+            return *(const double *)of(record, r->fields[i].at);
+    return NAN;
+}
+
+double kb_named_value(const struct kb_named *list, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name))
+            return list[i].value;
+    return NAN;
 }
 
 void *kb_record_new(const struct kb_record *r, const cJSON *from)

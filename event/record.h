@@ -52,6 +52,10 @@ cJSON *kb_record_write_list(const struct kb_record *, const void *first, int cou
 void kb_record_free(const struct kb_record *, void *);                               // what it holds, not itself
 void kb_record_copy(const struct kb_record *, const void *from, void *to);
 
+// Fields whose name comes as data; NAN where there is none.
+double kb_record_number(const struct kb_record *, const void *, const char *key);
+double kb_named_value(const struct kb_named *, int count, const char *name);
+
 // Allocates, with the three above; NULL for NULL (read: for what is no object).
 void *kb_record_new(const struct kb_record *, const cJSON *from);
 void *kb_record_dup(const struct kb_record *, const void *from);

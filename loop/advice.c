@@ -133,11 +133,10 @@ void kb_advice_free(struct kb_advice *a)
 }
 
 // A stage that was measured again replaces what it measured before.
-static void add_counters(struct kb_advice_input *in, const cJSON *event)
+static void add_counters(struct kb_advice_input *in, const struct kb_ev_counters *event)
 {
-    const char *stage = kb_json_text(event, "stage", "");
     for (int i = 0; i < in->counters_count; i++) {
-        if (!strcmp(kb_json_text(in->counters[i], "stage", ""), stage)) {
+        if (!strcmp(in->counters[i]->stage ?: "", event->stage ?: "")) {
             in->counters[i] = event;
             return;
         }
@@ -170,6 +169,23 @@ static void add_rung(struct kb_advice_input *in, const cJSON *event)
         in->no_counters = reason;
 }
 
+static void add_event(struct kb_advice_input *in, const cJSON *event)
+{
+    struct kb_event e;
+    if (kb_event_read(event, &e))
+        return;
+    KB_GROW(in->gathered, in->gathered_count, in->gathered_capacity);
+    in->gathered[in->gathered_count++] = e;
+    if (e.type == KB_EVENT_counters)
+        add_counters(in, e.body);
+    else if (e.type == KB_EVENT_sections)
+        in->sections = e.body;
+    else if (e.type == KB_EVENT_resources)
+        in->resources = e.body;
+    else if (e.type == KB_EVENT_sass)
+        in->sass = e.body;
+}
+
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out)
 {
     const cJSON *event;
@@ -177,21 +193,23 @@ void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input 
     cJSON_ArrayForEach (event, events) {
         const char *type = kb_json_text(event, "type", "");
         bool here = kb_json_int(event, "case", headline) == headline;
-        if (!strcmp(type, "counters"))
-            add_counters(out, event);
-        else if (!strcmp(type, "sections"))
-            out->sections = event;
-        else if (!strcmp(type, "resources"))
-            out->resources = event;
-        else if (!strcmp(type, "sass"))
-            out->sass = event;
-        else if (!strcmp(type, "timing") && here)
+        if (!strcmp(type, "timing") && here)
             out->timing = event;
         else if (!strcmp(type, "facts") && here)
             add_facts(out, event);
         else if (!strcmp(type, "rung"))
             add_rung(out, event);
+        else
+            add_event(out, event);
     }
+}
+
+void kb_advice_input_free(struct kb_advice_input *in)
+{
+    for (int i = 0; i < in->gathered_count; i++)
+        kb_event_free(&in->gathered[i]);
+    free(in->gathered);
+    *in = (struct kb_advice_input){0};
 }
 
 const char *kb_limit_name(enum kb_limit limit)

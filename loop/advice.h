@@ -3,6 +3,7 @@
 #ifndef KB_LOOP_ADVICE_H
 #define KB_LOOP_ADVICE_H
 #include "base/text.h"
+#include "event/event.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -33,17 +34,22 @@ enum kb_confidence {
     KB_CONFIDENCE_STRONG // two kinds of measurement agree
 };
 
-// Events as in docs/protocol.md, borrowed; NULL where there is none. Of counters and facts there may be several
+// Events (event/table.def), borrowed; NULL where there is none. Of counters and facts there may be several
 // (stages, launches); a later known metric wins, counts are added up.
 enum { KB_ADVICE_COUNTERS = 4, KB_ADVICE_FACTS = 8 };
 struct kb_advice_input {
-    const cJSON *counters[KB_ADVICE_COUNTERS];
+    const struct kb_ev_counters *counters[KB_ADVICE_COUNTERS];
     const cJSON *facts[KB_ADVICE_FACTS]; // of the headline case
     int counters_count, facts_count;
-    const cJSON *sections, *resources, *timing, *device, *roofs, *sass;
+    const struct kb_ev_sections *sections;
+    const struct kb_ev_resources *resources;
+    const struct kb_ev_sass *sass;
+    const cJSON *timing, *device, *roofs;
     const cJSON *args;                     // the bench's args[] (types); NULL: unknown
     const char *source;                    // text of the main source, for the place of a double; NULL: unknown
     const char *no_sections, *no_counters; // why there are none, if it was said
+    struct kb_event *gathered;             // owned, by kb_advice_gather
+    int gathered_count, gathered_capacity;
 };
 enum { KB_ADVICE_STEPS = 2, KB_ADVICE_LIST = 8, KB_ADVICE_NUMBERS = 5 };
 struct kb_advice_number {
@@ -81,9 +87,15 @@ void kb_advice_free(struct kb_advice *);
 // Sorts the events of one version (the record's results.events, or what a session kept) into an input. device, roofs,
 // args and source are the caller's to add.
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out);
+void kb_advice_input_free(struct kb_advice_input *);
 
 // What a step says, for who shows `file:line` before it: without "line 14 " at its begin. Part of text.
 const char *kb_step_words(const char *text, int line);
+// A counter's metric, of the last event that knows it; NAN where it is unknown.
+double kb_metric(const struct kb_advice_input *, const char *name);
+// What a counter is; never NULL.
+const struct kb_ev_counter *kb_about_counter(const struct kb_ev_counters *, const char *name);
+bool kb_is_counted(const char *source); // of sections or counters: by the CPU device, not measured by hardware
 const char *kb_limit_name(enum kb_limit);
 const char *kb_confidence_name(enum kb_confidence);
 void kb_evidence_names(unsigned kinds, struct kb_text *out); // "timed, hardware counters"

@@ -18,10 +18,20 @@ const char *const kb_wait_names[KB_WAITS] = {
 
 double kb_metric(const struct kb_advice_input *in, const char *name)
 {
-    double value = NAN;
-    for (int i = 0; i < in->counters_count; i++)
-        value = kb_json_number(kb_json_get(in->counters[i], "metrics"), name, value);
+    double value = NAN, next;
+    for (int i = 0; i < in->counters_count; i++) {
+        next = kb_named_value(in->counters[i]->metrics, in->counters[i]->metrics_count, name);
+        value = isnan(next) ? value : next;
+    }
     return value;
+}
+
+const struct kb_ev_counter *kb_about_counter(const struct kb_ev_counters *c, const char *name)
+{
+    for (int i = 0; i < c->about_count; i++)
+        if (!strcmp(c->about[i].name, name))
+            return &c->about[i];
+    return &kb_unknown_counter;
 }
 
 static double ratio(double a, double b)
@@ -42,22 +52,26 @@ static int wait_of(const char *group)
     return -1;
 }
 
+static double or_none(double x)
+{
+    return isnan(x) ? 0 : x;
+}
+
 // The sections hold all samples where the source is divided into sections; else the functions do.
 static void read_waits(struct kb_figures *f)
 {
-    const cJSON *rows = kb_json_get(f->in->sections, "sections"), *row, *stall;
+    const struct kb_ev_sections *s = f->in->sections ?: &kb_unknown_sections;
+    bool divided = s->sections_count > 0;
+    double sums[KB_WAITS] = {0}, samples = 0;
     for (int i = 0; i < KB_WAITS; i++)
         f->waits[i] = NAN;
-    if (!cJSON_GetArraySize(rows))
-        rows = kb_json_get(f->in->sections, "functions");
-    double sums[KB_WAITS] = {0}, samples = 0;
-    cJSON_ArrayForEach (row, rows) {
-        double n = kb_json_number(row, "samples", 0);
-        samples += n;
-        cJSON_ArrayForEach (stall, kb_json_get(row, "stalls")) {
-            int wait = wait_of(kb_json_text(stall, "group", ""));
+    for (int i = 0; i < (divided ? s->sections_count : s->functions_count); i++) {
+        const struct kb_ev_section *row = divided ? &s->sections[i] : &s->functions[i];
+        samples += or_none(row->samples);
+        for (int k = 0; k < row->stalls_count; k++) {
+            int wait = wait_of(row->stalls[k].group ?: "");
             if (wait >= 0)
-                sums[wait] += n * kb_json_number(stall, "share", 0);
+                sums[wait] += or_none(row->samples) * or_none(row->stalls[k].share);
         }
     }
     f->samples = samples;
@@ -83,8 +97,11 @@ static void read_time(struct kb_figures *f)
 static double peak_of(const struct kb_advice_input *in, const char *key)
 {
     double value = kb_json_number(kb_json_get(in->device, "peak"), key, NAN);
-    for (int i = 0; i < in->counters_count; i++)
-        value = kb_json_number(kb_json_get(in->counters[i], "peaks"), key, value);
+    for (int i = 0; i < in->counters_count; i++) {
+        const struct kb_ev_peaks *peaks = in->counters[i]->peaks ?: &kb_unknown_peaks;
+        double next = kb_record_number(&kb_record_peaks, peaks, key);
+        value = isnan(next) ? value : next;
+    }
     return positive(value);
 }
 
@@ -121,23 +138,22 @@ static void read_counters(struct kb_figures *f)
 
 static void read_resources(struct kb_figures *f)
 {
-    const cJSON *kernels = kb_json_get(f->in->resources, "kernels"), *k;
+    const struct kb_ev_resources *r = f->in->resources ?: &kb_unknown_resources;
     f->occupancy = f->registers = f->shared_bytes = f->block_threads = f->blocks_per_sm = NAN;
     f->spill_bytes = f->stack_bytes = f->blocks = NAN;
-    cJSON_ArrayForEach (k, kernels) {
-        double occupancy = kb_json_number(k, "occupancy", NAN);
-        double spills = kb_json_number(k, "spill_store_bytes", NAN) + kb_json_number(k, "spill_load_bytes", NAN);
-        f->spill_bytes = fmax(spills, f->spill_bytes);
-        f->stack_bytes = fmax(kb_json_number(k, "stack_bytes", NAN), f->stack_bytes);
-        if (!isnan(f->occupancy) && !(occupancy < f->occupancy))
+    for (int i = 0; i < r->kernels_count; i++) {
+        const struct kb_ev_kernel_resources *k = &r->kernels[i];
+        f->spill_bytes = fmax(k->spill_store_bytes + k->spill_load_bytes, f->spill_bytes);
+        f->stack_bytes = fmax(k->stack_bytes, f->stack_bytes);
+        if (!isnan(f->occupancy) && !(k->occupancy < f->occupancy))
             continue;
-        f->occupancy = occupancy;
-        f->registers = kb_json_number(k, "registers", NAN);
-        f->shared_bytes = kb_json_number(k, "shared_bytes", NAN) + kb_json_number(k, "dynamic_shared_bytes", 0);
-        f->block_threads = kb_json_number(k, "block_threads", NAN);
-        f->blocks_per_sm = kb_json_number(k, "blocks_per_sm", NAN);
-        f->limited_by = kb_json_text(k, "limited_by", NULL);
-        f->blocks = cJSON_GetArraySize(kernels) == 1 ? kb_json_number(k, "blocks", NAN) : NAN;
+        f->occupancy = k->occupancy;
+        f->registers = k->registers;
+        f->shared_bytes = k->shared_bytes + or_none(k->dynamic_shared_bytes);
+        f->block_threads = k->block_threads;
+        f->blocks_per_sm = k->blocks_per_sm;
+        f->limited_by = k->limited_by;
+        f->blocks = r->kernels_count == 1 ? k->blocks : NAN;
     }
 }
 
@@ -150,17 +166,17 @@ static double class_bytes(const char *name, const char *base)
 
 static void read_sass(struct kb_figures *f)
 {
-    const cJSON *kernel, *class;
-    f->load_bytes = f->store_bytes = f->local_instructions = NAN;
-    cJSON_ArrayForEach (kernel, kb_json_get(f->in->sass, "kernels")) {
-        f->local_instructions = isnan(f->local_instructions) ? 0 : f->local_instructions;
-        cJSON_ArrayForEach (class, kb_json_get(kernel, "by_class")) {
-            f->load_bytes = fmax(f->load_bytes, class_bytes(class->string, "LDG"));
-            f->store_bytes = fmax(f->store_bytes, class_bytes(class->string, "STG"));
-            if (!isnan(class_bytes(class->string, "LDL")) || !isnan(class_bytes(class->string, "STL")))
-                f->local_instructions += class->valuedouble;
+    const struct kb_ev_sass *s = f->in->sass ?: &kb_unknown_sass;
+    f->load_bytes = f->store_bytes = NAN;
+    f->local_instructions = s->kernels_count ? 0 : NAN;
+    for (int i = 0; i < s->kernels_count; i++)
+        for (int k = 0; k < s->kernels[i].by_class_count; k++) {
+            const struct kb_named *class = &s->kernels[i].by_class[k];
+            f->load_bytes = fmax(f->load_bytes, class_bytes(class->name, "LDG"));
+            f->store_bytes = fmax(f->store_bytes, class_bytes(class->name, "STG"));
+            if (!isnan(class_bytes(class->name, "LDL")) || !isnan(class_bytes(class->name, "STL")))
+                f->local_instructions += class->value;
         }
-    }
 }
 
 static void read_facts(struct kb_figures *f)
@@ -185,9 +201,9 @@ static void read_facts(struct kb_figures *f)
     }
 }
 
-static bool is_counted(const cJSON *event)
+bool kb_is_counted(const char *source)
 {
-    return kb_starts(kb_json_text(event, "source", ""), "counted");
+    return source && kb_starts(source, "counted");
 }
 
 // The facts say the same more exactly; what was counted must not pass for a measurement.
@@ -196,11 +212,11 @@ static void leave_counted_out(struct kb_advice_input *in)
     static const char none[] = "the CPU device has none";
     int kept = 0;
     for (int i = 0; i < in->counters_count; i++)
-        if (!is_counted(in->counters[i]))
+        if (!kb_is_counted(in->counters[i]->source))
             in->counters[kept++] = in->counters[i];
     in->no_counters = kept < in->counters_count ? none : in->no_counters;
     in->counters_count = kept;
-    if (!is_counted(in->sections))
+    if (!in->sections || !kb_is_counted(in->sections->source))
         return;
     in->sections = NULL;
     in->no_sections = none;
@@ -221,15 +237,16 @@ void kb_figures_make(const struct kb_advice_input *in, struct kb_figures *f)
     read_facts(f);
 }
 
-const cJSON *kb_hot_line(const struct kb_figures *f, enum kb_wait wait)
+const struct kb_ev_line_counts *kb_hot_line(const struct kb_figures *f, enum kb_wait wait)
 {
-    const cJSON *line, *stall, *best = NULL;
+    const struct kb_ev_sections *s = f->in->sections ?: &kb_unknown_sections;
+    const struct kb_ev_line_counts *best = NULL;
     double most = 0;
-    cJSON_ArrayForEach (line, kb_json_get(f->in->sections, "lines")) {
-        cJSON_ArrayForEach (stall, kb_json_get(line, "stalls")) {
-            double n = kb_json_number(line, "samples", 0) * kb_json_number(stall, "share", 0);
-            if (n > most && kb_json_number(line, "line", 0) > 0 &&
-                !strcmp(kb_json_text(stall, "group", ""), kb_wait_names[wait])) {
+    for (int i = 0; i < s->lines_count; i++) {
+        const struct kb_ev_line_counts *line = &s->lines[i];
+        for (int k = 0; k < line->stalls_count; k++) {
+            double n = line->samples * line->stalls[k].share;
+            if (n > most && line->line > 0 && !strcmp(line->stalls[k].group ?: "", kb_wait_names[wait])) {
                 best = line;
                 most = n;
             }
@@ -238,7 +255,7 @@ const cJSON *kb_hot_line(const struct kb_figures *f, enum kb_wait wait)
     return best;
 }
 
-const cJSON *kb_counted_line(const struct kb_figures *f, const char *key)
+struct kb_ev_line_counts kb_counted_line(const struct kb_figures *f, const char *key)
 {
     const cJSON *line, *best = NULL;
     for (int i = 0; i < f->in->facts_count; i++)
@@ -246,7 +263,13 @@ const cJSON *kb_counted_line(const struct kb_figures *f, const char *key)
             if (kb_json_number(line, "line", 0) > 0 &&
                 kb_json_number(line, key, 0) > (best ? kb_json_number(best, key, 0) : 0))
                 best = line;
-    return best;
+    struct kb_ev_line_counts found = kb_unknown_line_counts;
+    found.file = (char *)kb_json_text(best, "file", NULL);
+    found.line = kb_json_int(best, "line", 0);
+    found.sectors = kb_json_number(best, "sectors", NAN);
+    found.bytes = kb_json_number(best, "bytes", NAN);
+    found.conflicts = kb_json_number(best, "conflicts", NAN);
+    return found;
 }
 
 static bool is_word(char c)

@@ -60,13 +60,12 @@ extern const struct kb_rule kb_rules[];
 extern const int kb_rule_count;
 
 void kb_figures_make(const struct kb_advice_input *, struct kb_figures *out);
-// A counter's metric; NAN where it is unknown.
-double kb_metric(const struct kb_advice_input *, const char *name);
 extern const char *const kb_wait_names[KB_WAITS];
 // The line with the most samples of this group; NULL without.
-const cJSON *kb_hot_line(const struct kb_figures *, enum kb_wait);
-// The line of the facts with the most of `key` (sectors, conflicts, divergent, bytes); NULL without.
-const cJSON *kb_counted_line(const struct kb_figures *, const char *key);
+const struct kb_ev_line_counts *kb_hot_line(const struct kb_figures *, enum kb_wait);
+// The line of the facts with the most of `key` (sectors, conflicts, divergent, bytes), its text borrowed; unknown
+// without.
+struct kb_ev_line_counts kb_counted_line(const struct kb_figures *, const char *key);
 // The first line of the source that computes in double (the word, or a constant without f); 0: none is seen.
 int kb_double_line(const char *source);
 

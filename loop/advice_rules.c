@@ -2,7 +2,6 @@
 // 2 and more: at a roof, nothing but less work helps; 1 to 2: waste that shows on its own; under 1: roughly the share
 // of the time that it explains. docs/advice.md has the thresholds in words.
 #include "loop/advice_rules.h"
-#include "base/json.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -14,10 +13,10 @@ bool kb_at_least(double value, double bound) // false where unknown
     return value >= bound;
 }
 
-void kb_place(struct kb_finding *out, const cJSON *line)
+void kb_place(struct kb_finding *out, const struct kb_ev_line_counts *line)
 {
-    out->line = (int)kb_json_int(line, "line", 0);
-    out->file = kb_json_text(line, "file", "");
+    out->line = line ? (int)line->line : 0;
+    out->file = line && line->file ? line->file : "";
 }
 
 // "line 14" or, without one, what is named otherwise.

@@ -11,7 +11,7 @@ bool kb_at_dram_roof(const struct kb_figures *);
 // How much memory matters, 0 to 1; NAN if nothing says.
 double kb_pressure(const struct kb_figures *);
 bool kb_memory_matters(const struct kb_figures *);
-void kb_place(struct kb_finding *, const cJSON *line); // NULL: no one line
+void kb_place(struct kb_finding *, const struct kb_ev_line_counts *line); // NULL: no one line
 // "line 14" or, without one, what is named otherwise.
 struct kb_quantity kb_at(const struct kb_finding *, const char *otherwise);
 // A number that the finding rests on, for programs; an unknown one is left out.

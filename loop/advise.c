@@ -29,6 +29,7 @@ static cJSON *made(const struct kb_session *s, const struct kb_build *b)
     in.args = kb_json_get(kb_json_get(s->model.session, "bench"), "args");
     in.source = b->source->snapshot.file_count ? b->source->snapshot.files[0].data : NULL;
     kb_advice_make(&in, &advice);
+    kb_advice_input_free(&in);
     cJSON *document = kb_advice_json(&advice), *event = kb_build_event(b, "advice");
     for (cJSON *item; (item = document->child);) {
         cJSON_DetachItemViaPointer(document, item);

@@ -1,7 +1,7 @@
 // The --once --json document (docs/once.schema.json), made from the model.
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "loop/advice.h"
 #include "loop/proof.h"
 
 #include <math.h>
@@ -92,68 +92,62 @@ static cJSON *rungs_of(const struct kb_model_version *v)
     return list;
 }
 
-// Over all kernels of a version: the most registers and shared memory, the sum of spills, the lowest occupancy.
-static double over_kernels(const cJSON *resources, const char *key, char how, const char **reason)
+double kb_over_kernels(const struct kb_ev_resources *resources, size_t field, char how, const char **reason)
 {
     double result = NAN;
-    const cJSON *kernel;
-    char *reason_key = kb_format("%s_reason", key);
     *reason = "nothing was compiled";
-    cJSON_ArrayForEach (kernel, kb_json_get(resources, "kernels")) {
-        double value = kb_json_number(kernel, key, NAN);
+    for (int i = 0; resources && i < resources->kernels_count; i++) {
+        const char *at = (const char *)&resources->kernels[i] + field;
+        double value = *(const double *)at;
         if (!isfinite(value)) {
-            *reason = kb_json_text(kernel, reason_key, "unknown");
-            result = NAN;
-            break;
+            *reason = *(char *const *)(at + sizeof value) ?: "unknown";
+            return NAN;
         }
         result = !isfinite(result) ? value
                  : how == '+'      ? result + value
                  : how == '<'      ? fmin(result, value)
                                    : fmax(result, value);
     }
-    free(reason_key);
     return result;
 }
 
-static void add_resource(cJSON *to, const char *as, const cJSON *resources, const char *key, char how)
+static void add_resource(cJSON *to, const char *as, const struct kb_ev_resources *resources, size_t field, char how)
 {
     const char *reason;
-    double value = over_kernels(resources, key, how, &reason);
+    double value = kb_over_kernels(resources, field, how, &reason);
     kb_json_measured(to, as, value, isfinite(value) ? NULL : reason);
 }
 
 // What holds the kernel back that has the lowest occupancy.
-static void add_limits(cJSON *to, const cJSON *resources)
+static void add_limits(cJSON *to, const struct kb_ev_resources *resources)
 {
-    const cJSON *kernel, *lowest = NULL;
-    cJSON_ArrayForEach (kernel, kb_json_get(resources, "kernels")) {
-        double occupancy = kb_json_number(kernel, "occupancy", NAN);
-        if (!lowest || occupancy < kb_json_number(lowest, "occupancy", NAN))
-            lowest = kernel;
-    }
-    const char *by = kb_json_text(lowest, "limited_by", NULL), *unknown = "not checked against a device";
-    const cJSON *limits = kb_json_get(lowest, "limits");
-    kb_json_set_text(to, "limited_by", by);
-    if (!by)
-        kb_json_set_text(to, "limited_by_reason", kb_json_text(lowest, "limited_by_reason", unknown));
-    kb_json_set(to, "limits", limits ? cJSON_Duplicate(limits, true) : cJSON_CreateNull());
-    if (!limits)
+    const struct kb_ev_kernel_resources *lowest = &kb_unknown_kernel_resources;
+    for (int i = 0; resources && i < resources->kernels_count; i++)
+        if (!i || resources->kernels[i].occupancy < lowest->occupancy)
+            lowest = &resources->kernels[i];
+    const char *unknown = "not checked against a device";
+    kb_json_set_text(to, "limited_by", lowest->limited_by);
+    if (!lowest->limited_by)
+        kb_json_set_text(to, "limited_by_reason", lowest->limited_by_reason ?: unknown);
+    kb_json_set(to, "limits", lowest->limits ? kb_record_write(&kb_record_limits, lowest->limits) : cJSON_CreateNull());
+    if (!lowest->limits)
         kb_json_set_text(to, "limits_reason", unknown);
 }
 
 static cJSON *resources_of(const struct kb_model_version *v)
 {
     cJSON *item = cJSON_CreateObject();
+    const struct kb_ev_resources *r = v->resources;
     const char *reason;
-    double stores = over_kernels(v->resources, "spill_store_bytes", '+', &reason);
-    double loads = over_kernels(v->resources, "spill_load_bytes", '+', &reason);
-    add_resource(item, "registers", v->resources, "registers", '>');
+    double stores = kb_over_kernels(r, KB_OF_KERNEL(spill_store_bytes), '+', &reason);
+    double loads = kb_over_kernels(r, KB_OF_KERNEL(spill_load_bytes), '+', &reason);
+    add_resource(item, "registers", r, KB_OF_KERNEL(registers), '>');
     kb_json_measured(item, "spill_bytes", stores + loads, isfinite(stores + loads) ? NULL : reason);
-    add_resource(item, "shared_bytes", v->resources, "shared_bytes", '>');
-    add_resource(item, "dynamic_shared_bytes", v->resources, "dynamic_shared_bytes", '>');
-    add_resource(item, "local_bytes", v->resources, "stack_bytes", '>');
-    add_resource(item, "occupancy", v->resources, "occupancy", '<');
-    add_limits(item, v->resources);
+    add_resource(item, "shared_bytes", r, KB_OF_KERNEL(shared_bytes), '>');
+    add_resource(item, "dynamic_shared_bytes", r, KB_OF_KERNEL(dynamic_shared_bytes), '>');
+    add_resource(item, "local_bytes", r, KB_OF_KERNEL(stack_bytes), '>');
+    add_resource(item, "occupancy", r, KB_OF_KERNEL(occupancy), '<');
+    add_limits(item, r);
     return item;
 }
 
@@ -314,9 +308,10 @@ static void add_results(const struct kb_model *m, cJSON *item, const struct kb_m
     for (int i = 0; i < m->case_count; i++)
         cJSON_AddItemToArray(cases, case_of(m, v, i));
     kb_json_set(item, "resources", resources_of(v));
-    const cJSON *errors = kb_json_get(v->errors, "errors");
-    kb_json_set(item, "errors", cJSON_IsArray(errors) ? cJSON_Duplicate(errors, true) : cJSON_CreateArray());
-    kb_json_set(item, "findings", v->findings ? cJSON_Duplicate(v->findings, true) : cJSON_CreateArray());
+    kb_json_set(item, "errors",
+                kb_record_write_list(&kb_record_message, v->errors ? v->errors->errors : NULL,
+                                     v->errors ? v->errors->errors_count : 0));
+    kb_json_set(item, "findings", kb_record_write_list(&kb_record_finding, v->findings, v->finding_count));
     add_timing(item, v, headline);
     cJSON *counted = kb_model_counted_roofline(m, v);
     if (roofline)
@@ -328,7 +323,7 @@ static void add_results(const struct kb_model *m, cJSON *item, const struct kb_m
     else
         set_unknown(item, "roofline_counters", "no bytes were counted by the hardware");
     if (v->goal)
-        kb_json_set_text(item, "goal", kb_json_text(v->goal, "text", ""));
+        kb_json_set_text(item, "goal", v->goal->text ?: "");
     else
         set_unknown(item, "goal", "the bench has none, or it was not timed");
 }
@@ -341,72 +336,73 @@ static const char *late_reason(const struct kb_model_version *v, enum kb_rung ru
     return r && r->reason ? r->reason : "it was not collected";
 }
 
-static cJSON *sections_of(const cJSON *event)
+static cJSON *sections_of(const struct kb_ev_sections *s)
 {
     static const char *const keys[] = {"name", "file", "line", "end_line", "share", "us", "samples", "stalls"};
     static const char *const extra[] = {"raw", "instructions", "bytes", "share_bytes"};
-    const char *kind = kb_json_text(event, "share_kind", kb_json_text(event, "attribution", "share of the samples"));
-    const cJSON *section;
     cJSON *list = cJSON_CreateArray();
-    cJSON_ArrayForEach (section, kb_json_get(event, "sections")) {
-        cJSON *item = cJSON_CreateObject();
+    for (int i = 0; i < s->sections_count; i++) {
+        cJSON *item = cJSON_CreateObject(), *section = kb_record_write(&kb_record_section, &s->sections[i]);
         copy_all(item, section, keys, KB_COUNT(keys), "no one place");
-        for (size_t i = 0; i < KB_COUNT(extra); i++)
-            if (kb_json_get(section, extra[i]))
-                copy_known(item, section, extra[i], "nothing was counted");
-        kb_json_set_text(item, "share_kind", kind);
-        kb_json_set_text(item, "source", kb_json_text(event, "source", "?"));
+        for (size_t k = 0; k < KB_COUNT(extra); k++)
+            if (kb_json_get(section, extra[k]))
+                copy_known(item, section, extra[k], "nothing was counted");
+        kb_json_set_text(item, "share_kind", s->share_kind ?: s->attribution ?: "share of the samples");
+        kb_json_set_text(item, "source", s->source ?: "?");
         cJSON_AddItemToArray(list, item);
+        cJSON_Delete(section);
     }
     return list;
 }
 
 // How the samples behind the sections were taken, losses included, and the hottest lines.
-static void add_sampling(cJSON *to, const cJSON *event)
+static void add_sampling(cJSON *to, const struct kb_ev_sections *s)
 {
     static const char *const keys[] = {"source",   "samples", "dropped", "overflow",     "period",
                                        "launches", "tries",   "cold",    "without_line", "lines"};
-    const char *source = kb_json_text(event, "source", "?");
-    if (kb_starts(source, "counted")) {
+    if (kb_is_counted(s->source)) {
         set_unknown(to, "sampling", "counted, not sampled");
         return;
     }
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = cJSON_CreateObject(), *event = kb_record_write(&kb_record_sections, s);
     copy_all(item, event, keys, KB_COUNT(keys), "the worker did not say");
     kb_json_set(to, "sampling", item);
+    cJSON_Delete(event);
 }
 
-static cJSON *counters_of(const cJSON *event)
+static cJSON *counters_of(const struct kb_ev_counters *c)
 {
     static const char *const keys[] = {"source", "stage", "passes", "cold", "metrics", "about", "peaks"};
-    const char *reason = kb_starts(kb_json_text(event, "source", ""), "counted") ? "counted on the CPU" : "not counted";
-    cJSON *item = cJSON_CreateObject();
-    copy_all(item, event, keys, KB_COUNT(keys), reason);
+    cJSON *item = cJSON_CreateObject(), *event = kb_record_write(&kb_record_counters, c);
+    copy_all(item, event, keys, KB_COUNT(keys), kb_is_counted(c->source) ? "counted on the CPU" : "not counted");
+    cJSON_Delete(event);
     return item;
 }
 
-static cJSON *advice_of(const cJSON *event)
+static cJSON *advice_of(const struct kb_ev_advice *a)
 {
-    static const char *const keys[] = {"limit", "confidence", "evidence", "steps", "missing"};
-    cJSON *item = cJSON_CreateObject();
-    copy_all(item, event, keys, KB_COUNT(keys), "nothing is missing");
+    cJSON *item = kb_record_write(&kb_record_advice, a);
+    if (!a->missing)
+        set_unknown(item, "missing", "nothing is missing");
     return item;
 }
 
-static cJSON *sass_of(const cJSON *event)
+static cJSON *sass_of(const struct kb_ev_sass *s)
 {
-    cJSON *item = cJSON_CreateObject(), *classes = cJSON_CreateObject();
-    const cJSON *kernel, *class;
+    cJSON *item = cJSON_CreateObject(), *classes = cJSON_CreateObject(), *event = kb_record_write(&kb_record_sass, s);
     double instructions = 0;
-    cJSON_ArrayForEach (kernel, kb_json_get(event, "kernels")) {
-        instructions += kb_json_number(kernel, "instructions", 0);
-        cJSON_ArrayForEach (class, kb_json_get(kernel, "by_class"))
-            kb_json_set_number(classes, class->string, kb_json_number(classes, class->string, 0) + class->valuedouble);
+    for (int i = 0; i < s->kernels_count; i++) {
+        const struct kb_ev_sass_kernel *k = &s->kernels[i];
+        instructions += k->instructions;
+        for (int c = 0; c < k->by_class_count; c++)
+            kb_json_set_number(classes, k->by_class[c].name,
+                               kb_json_number(classes, k->by_class[c].name, 0) + k->by_class[c].value);
     }
     kb_json_set_number(item, "instructions", instructions);
     kb_json_set(item, "by_class", classes);
     copy_known(item, event, "kernels", "unknown");
     copy_known(item, event, "same_code_as", "not compared");
+    cJSON_Delete(event);
     return item;
 }
 

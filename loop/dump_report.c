@@ -424,6 +424,7 @@ static void advice(const struct kb_report *r)
         kb_text_add(r->out, "This version is not right: make it right before it is made fast.\n\n");
     say_advice(r, &a);
     kb_advice_free(&a);
+    kb_advice_input_free(&in);
 }
 
 static void files(const struct kb_report *r)

@@ -38,6 +38,40 @@ static void free_case(struct kb_model_case *c)
     *c = (struct kb_model_case){0};
 }
 
+static void forget_seeds(struct kb_model_version *v)
+{
+    for (int i = 0; i < v->seed_count; i++)
+        kb_record_free(&kb_record_seed, &v->seeds[i]);
+    free(v->seeds);
+    v->seeds = NULL;
+    v->seed_count = v->seed_capacity = 0;
+}
+
+static void forget_not_tried(struct kb_model_version *v)
+{
+    for (int i = 0; i < v->not_tried_count; i++)
+        free(v->not_tried[i]);
+    free(v->not_tried);
+    v->not_tried = NULL;
+    v->not_tried_count = 0;
+}
+
+static void forget_late(struct kb_model_version *v)
+{
+    KB_FORGET(v->goal, goal);
+    KB_FORGET(v->sections, sections);
+    KB_FORGET(v->counters, counters);
+    KB_FORGET(v->sass, sass);
+    KB_FORGET(v->advice, advice);
+    KB_FORGET(v->trace, trace);
+    kb_findings_drop(v, 0, KB_RUNGS);
+    free(v->findings);
+    v->findings = NULL;
+    v->finding_capacity = 0;
+    forget_not_tried(v);
+    forget_seeds(v);
+}
+
 static void clear_results(struct kb_model_version *v, int cases)
 {
     for (int i = 0; v->cases && i < cases; i++)
@@ -46,13 +80,17 @@ static void clear_results(struct kb_model_version *v, int cases)
         free(v->rungs[i].reason);
         v->rungs[i] = (struct kb_rung_state){.ms = NAN};
     }
-    cJSON **late[] = {&v->goal,   &v->exported, &v->sections, &v->counters,  &v->sass,
-                      &v->advice, &v->trace,    &v->findings, &v->not_tried, &v->seeds};
-    for (size_t i = 0; i < KB_COUNT(late); i++)
-        keep(late[i], NULL);
+    KB_FORGET(v->exported, exported);
+    forget_late(v);
     v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
     v->impossible = false;
-    v->findings_left_out = 0;
+}
+
+static void forget_compiled(struct kb_model_version *v)
+{
+    KB_FORGET(v->scan, scan);
+    KB_FORGET(v->errors, errors);
+    KB_FORGET(v->resources, resources);
 }
 
 static void free_version(struct kb_model_version *v, int cases)
@@ -64,9 +102,7 @@ static void free_version(struct kb_model_version *v, int cases)
     free(v->fault_of);
     free(v->git);
     free(v->source_hash);
-    cJSON_Delete(v->scan);
-    cJSON_Delete(v->errors);
-    cJSON_Delete(v->resources);
+    forget_compiled(v);
 }
 
 static void free_variant(struct kb_model_variant *v, int cases)
@@ -131,10 +167,8 @@ static void forget_details(struct kb_model_version *v, int cases)
 {
     for (int i = 0; i < cases; i++)
         free_case(&v->cases[i]);
-    cJSON **documents[] = {&v->scan, &v->errors, &v->resources, &v->goal,     &v->sections,  &v->counters,
-                           &v->sass, &v->advice, &v->trace,     &v->findings, &v->not_tried, &v->seeds};
-    for (size_t i = 0; i < KB_COUNT(documents); i++)
-        keep(documents[i], NULL);
+    forget_compiled(v);
+    forget_late(v);
     v->forgotten = true;
 }
 
@@ -293,7 +327,7 @@ static void apply_build(struct kb_model *m, const cJSON *event)
     }
 }
 
-static void apply_rung(struct kb_model *m, const cJSON *event)
+static void apply_rung(struct kb_model *m, const cJSON *event, struct kb_event *e)
 {
     struct kb_model_version *v = event_version(m, event);
     int rung = kb_rung_parse(kb_json_text(event, "rung", "")),
@@ -310,7 +344,8 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
             set_text(&v->rungs[i].reason, NULL);
             v->rungs[i] = (struct kb_rung_state){.ms = NAN};
         }
-        keep(&v->seeds, rung <= KB_RUNG_VERIFY ? NULL : v->seeds);
+        if (rung <= KB_RUNG_VERIFY)
+            forget_seeds(v);
         state->since_ms = m->now_ms;
         v->status = KB_STATUS_RUNNING;
         v->judged = false;
@@ -324,17 +359,21 @@ static void apply_rung(struct kb_model *m, const cJSON *event)
     state->ms = kb_json_number(event, "ms", NAN);
     state->doubt = kb_json_bool(event, "doubt", false);
     set_text(&state->reason, kb_json_text(event, "reason", NULL));
-    if (rung == KB_RUNG_VERIFY)
-        keep(&v->not_tried, kb_json_get(event, "not_tried"));
+    if (rung == KB_RUNG_VERIFY) {
+        struct kb_ev_rung *r = e->body;
+        forget_not_tried(v);
+        v->not_tried = r->not_tried;
+        v->not_tried_count = r->not_tried_count;
+        r->not_tried = NULL;
+        r->not_tried_count = 0;
+    }
 }
 
-static void apply_seed(struct kb_model *m, const cJSON *event)
+static void add_seed(struct kb_model_version *v, struct kb_ev_seed *seed)
 {
-    struct kb_model_version *v = event_version(m, event);
-    if (!v)
-        return;
-    v->seeds = v->seeds ? v->seeds : cJSON_CreateArray();
-    cJSON_AddItemToArray(v->seeds, cJSON_Duplicate(event, true));
+    KB_GROW(v->seeds, v->seed_count, v->seed_capacity);
+    v->seeds[v->seed_count++] = *seed;
+    kb_record_init(&kb_record_seed, seed);
 }
 
 static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
@@ -364,28 +403,77 @@ static void apply_case(struct kb_model *m, const cJSON *event, const char *type)
     v->warm_us = kb_json_number(warm, "median_us", NAN);
 }
 
-static void merge(cJSON *to, const cJSON *from, const char *key)
-{
-    cJSON *whole = cJSON_GetObjectItemCaseSensitive(to, key);
-    const cJSON *item;
-    if (!cJSON_IsObject(whole))
-        whole = cJSON_AddObjectToObject(to, key);
-    cJSON_ArrayForEach (item, kb_json_get(from, key))
-        kb_json_set(whole, item->string, cJSON_Duplicate(item, true));
-}
+// Of names that both know, the later one's. What is replaced stays in from, and goes with it.
+#define MERGE(to, from, list)                                                                                          \
+    do {                                                                                                               \
+        size_t most = (size_t)((to)->list##_count + (from)->list##_count + 1);                                         \
+        (to)->list = kb_realloc((to)->list, sizeof *(to)->list * most);                                                \
+        for (int i = 0; i < (from)->list##_count; i++) {                                                               \
+            int k = 0;                                                                                                 \
+            while (k < (to)->list##_count && strcmp((to)->list[k].name, (from)->list[i].name))                         \
+                k++;                                                                                                   \
+            if (k == (to)->list##_count)                                                                               \
+                memset(&(to)->list[(to)->list##_count++], 0, sizeof *(to)->list);                                      \
+            __typeof__(*(to)->list) before = (to)->list[k];                                                            \
+            (to)->list[k] = (from)->list[i];                                                                           \
+            (from)->list[i] = before;                                                                                  \
+        }                                                                                                              \
+    } while (0)
 
-static void apply_counters(struct kb_model *m, const cJSON *event)
+static void apply_counters(struct kb_model_version *v, struct kb_event *e)
 {
-    struct kb_model_version *v = event_version(m, event);
-    if (!v)
-        return;
-    if (!v->counters || strcmp(kb_json_text(event, "stage", ""), "rest")) {
-        keep(&v->counters, event);
+    struct kb_ev_counters *from = e->body;
+    if (!v->counters || !from->stage || strcmp(from->stage, "rest")) {
+        KB_KEEP(v->counters, e);
         return;
     }
-    merge(v->counters, event, "metrics");
-    merge(v->counters, event, "about");
-    kb_json_set_text(v->counters, "stage", "all");
+    MERGE(v->counters, from, metrics);
+    MERGE(v->counters, from, about);
+    set_text(&v->counters->stage, "all");
+}
+
+static void apply_to_version(struct kb_model_version *v, struct kb_event *e)
+{
+    switch (e->type) {
+    case KB_EVENT_scan:
+        KB_KEEP(v->scan, e);
+        break;
+    case KB_EVENT_errors:
+        KB_KEEP(v->errors, e);
+        break;
+    case KB_EVENT_resources:
+        KB_KEEP(v->resources, e);
+        break;
+    case KB_EVENT_findings:
+        kb_findings_add(v, e->body);
+        break;
+    case KB_EVENT_seed:
+        add_seed(v, e->body);
+        break;
+    case KB_EVENT_goal:
+        KB_KEEP(v->goal, e);
+        break;
+    case KB_EVENT_exported:
+        KB_KEEP(v->exported, e);
+        break;
+    case KB_EVENT_sections:
+        KB_KEEP(v->sections, e);
+        break;
+    case KB_EVENT_counters:
+        apply_counters(v, e);
+        break;
+    case KB_EVENT_sass:
+        KB_KEEP(v->sass, e);
+        break;
+    case KB_EVENT_advice:
+        KB_KEEP(v->advice, e);
+        break;
+    case KB_EVENT_trace:
+        KB_KEEP(v->trace, e);
+        break;
+    default:
+        break;
+    }
 }
 
 // A version that failed after it had passed is nobody's baseline any more.
@@ -419,7 +507,7 @@ static void apply_verdict(struct kb_model *m, const cJSON *event)
     if (v->status != KB_STATUS_FAIL)
         return;
     v->cold_us = v->warm_us = NAN; // a wrong version has no speed, and met no goal
-    keep(&v->goal, NULL);
+    KB_FORGET(v->goal, goal);
     if (v->number)
         drop_comparisons(m, kb_json_text(event, "variant", ""), v->number);
 }
@@ -514,7 +602,6 @@ const char *kb_model_reported_wait(const struct kb_model *m)
 
 static void apply_small(struct kb_model *m, const cJSON *event, const char *type)
 {
-    struct kb_model_version *v;
     if (!strcmp(type, "device")) {
         keep(&m->device, event);
     } else if (!strcmp(type, "roofs")) {
@@ -542,19 +629,6 @@ static void apply_small(struct kb_model *m, const cJSON *event, const char *type
         set_text(&m->status_remedy, kb_json_text(event, "remedy", NULL));
     } else if (!strcmp(type, "end")) {
         m->ended = true;
-    } else if ((v = event_version(m, event))) {
-        cJSON **slot = !strcmp(type, "scan")        ? &v->scan
-                       : !strcmp(type, "errors")    ? &v->errors
-                       : !strcmp(type, "resources") ? &v->resources
-                       : !strcmp(type, "goal")      ? &v->goal
-                       : !strcmp(type, "exported")  ? &v->exported
-                       : !strcmp(type, "sections")  ? &v->sections
-                       : !strcmp(type, "sass")      ? &v->sass
-                       : !strcmp(type, "trace")     ? &v->trace
-                       : !strcmp(type, "advice")    ? &v->advice
-                                                    : NULL;
-        if (slot)
-            keep(slot, event);
     }
 }
 
@@ -563,6 +637,9 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
     const char *type = kb_json_text(event, "type", NULL);
     if (!type)
         return -1;
+    struct kb_event e;
+    struct kb_model_version *v;
+    bool known = kb_event_read(event, &e) == 0;
     m->now_ms = kb_json_int(event, "t_ms", m->now_ms);
     m->changes++;
     if (!strcmp(type, "session") || !strcmp(type, "bench"))
@@ -570,11 +647,9 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
     else if (!strcmp(type, "build"))
         apply_build(m, event);
     else if (!strcmp(type, "rung"))
-        apply_rung(m, event);
+        apply_rung(m, event, &e);
     else if (!strcmp(type, "case") || !strcmp(type, "timing") || !strcmp(type, "versus") || !strcmp(type, "facts"))
         apply_case(m, event, type);
-    else if (!strcmp(type, "findings"))
-        kb_findings_add(event_version(m, event), event);
     else if (!strcmp(type, "verdict") || !strcmp(type, "done"))
         apply_verdict(m, event);
     else if (!strcmp(type, "worker"))
@@ -585,14 +660,13 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
         apply_log(m, event);
     else if (!strcmp(type, "file"))
         apply_file(m, event);
-    else if (!strcmp(type, "counters"))
-        apply_counters(m, event);
-    else if (!strcmp(type, "seed"))
-        apply_seed(m, event);
     else if (!strcmp(type, "reported"))
         apply_reported(m, event);
     else
         apply_small(m, event, type);
+    if (known && (v = event_version(m, event)))
+        apply_to_version(v, &e);
+    kb_event_free(&e);
     return 0;
 }
 
@@ -632,6 +706,11 @@ struct kb_model_version *kb_model_last_good(const struct kb_model *m, int varian
         if (v->versions[k].status == KB_STATUS_PASS && !v->versions[k].superseded)
             return &v->versions[k];
     return NULL;
+}
+
+const struct kb_ev_kernel_resources *kb_model_kernel(const struct kb_model_version *v)
+{
+    return v && v->resources && v->resources->kernels_count ? v->resources->kernels : &kb_unknown_kernel_resources;
 }
 
 const cJSON *kb_model_timing(const struct kb_model *m, const struct kb_model_version *v, int case_index)

@@ -3,6 +3,7 @@
 #ifndef KB_LOOP_MODEL_H
 #define KB_LOOP_MODEL_H
 #include "bench/rungs.h"
+#include "event/event.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -28,17 +29,25 @@ struct kb_model_version {
     char *failed_rung;     // NULL if none
     char *fault_of;        // who is at fault for that: "reference", "bench", "worker"; NULL: the version itself
     struct kb_rung_state rungs[KB_RUNGS];
-    cJSON *scan, *errors, *resources, *goal; // last such event, or NULL
-    cJSON *exported;                         // likewise: where a failing case was written
-    // What the CPU device saw that is wrong, or may be: [{kind, fails, kernel, text, file, line, count, rung, case,
-    // label}], each place once a rung; NULL: nothing. findings_left_out: reports that found no room.
-    cJSON *findings;
+    struct kb_ev_scan *scan; // the last such event, or NULL; likewise:
+    struct kb_ev_errors *errors;
+    struct kb_ev_resources *resources;
+    struct kb_ev_goal *goal;
+    struct kb_ev_exported *exported; // where a failing case was written
+    // What the CPU device saw that is wrong, or may be, each place once a rung. left_out: reports that found no room.
+    struct kb_ev_finding *findings;
+    int finding_count, finding_capacity;
     double findings_left_out;
-    cJSON *seeds;     // the `seed` events of the last `verify`, in order; NULL: only the session's seed
-    cJSON *not_tried; // texts: added inputs that `verify` could not try; NULL: none
+    struct kb_ev_seed *seeds; // of the last `verify`, in order; none: only the session's seed
+    int seed_count, seed_capacity;
+    char **not_tried; // added inputs that `verify` could not try
+    int not_tried_count;
     // Of the late rungs, or NULL. counters: the events of all stages in one, with what each knows.
-    cJSON *sections, *counters, *sass, *advice;
-    cJSON *trace;                // last `trace` event, of any state; NULL: nobody asked
+    struct kb_ev_sections *sections;
+    struct kb_ev_counters *counters;
+    struct kb_ev_sass *sass;
+    struct kb_ev_advice *advice;
+    struct kb_ev_trace *trace;   // the last one, of any state; NULL: nobody asked
     struct kb_model_case *cases; // one a bench case
     bool known, superseded;
     bool forgotten;              // it is old: its documents are gone, its numbers stay
@@ -103,6 +112,12 @@ struct kb_model_version *kb_model_current(const struct kb_model *, int variant);
 struct kb_model_version *kb_model_version(const struct kb_model *, int variant, int number); // NULL if unknown
 // The newest version of the variant that passed every rung; NULL if none.
 struct kb_model_version *kb_model_last_good(const struct kb_model *, int variant);
+// The first one's resources; never NULL.
+const struct kb_ev_kernel_resources *kb_model_kernel(const struct kb_model_version *);
+// Over all kernels: the most ('>') or least ('<') of a measured field (KB_OF_KERNEL(registers)), or its sum ('+').
+// NAN where one is unknown, with the reason.
+double kb_over_kernels(const struct kb_ev_resources *, size_t field, char how, const char **reason);
+#define KB_OF_KERNEL(field) offsetof(struct kb_ev_kernel_resources, field)
 const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
 // What a variant that is a command said of its own time on a case: the `reported` event; NULL: nothing yet.
 const cJSON *kb_model_reported(const struct kb_model *, int variant, int case_index);
@@ -112,9 +127,9 @@ const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_in
 // Which output that computes nothing the bench lets pass in this case; NULL with the reason: none, or not known.
 const char *kb_model_weak(const struct kb_model *, int case_index, const char **reason);
 // The first finding that fails the version at this rung; NULL: none.
-const cJSON *kb_model_finding(const struct kb_model_version *, enum kb_rung);
+const struct kb_ev_finding *kb_model_finding(const struct kb_model_version *, enum kb_rung);
 // Why a version failed where it ran, as far as `races` found out behind it: what fails, else a warning; NULL: unknown.
-const cJSON *kb_model_cause(const struct kb_model_version *);
+const struct kb_ev_finding *kb_model_cause(const struct kb_model_version *);
 // The point of a version under the roofs from hardware counters: {flops, bytes, intensity, attained_flops,
 // attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
 // counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.

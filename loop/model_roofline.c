@@ -17,24 +17,19 @@ bool kb_model_tensor_types(const struct kb_model *m)
     return false;
 }
 
-// An operation's flops over all types: unknown if one of them is.
-static double counted_flops(const cJSON *metrics)
+static double metric(const struct kb_ev_counters *c, const char *name)
 {
-    static const char *const keys[] = {"flops_f32", "flops_f64", "flops_f16", "flops_tensor"};
-    double sum = 0;
-    for (size_t i = 0; i < KB_COUNT(keys); i++)
-        sum += kb_json_number(metrics, keys[i], NAN);
-    return sum;
+    return kb_named_value(c->metrics, c->metrics_count, name);
 }
 
 cJSON *kb_model_counted_roofline(const struct kb_model *m, const struct kb_model_version *v)
 {
-    const cJSON *metrics = v ? kb_json_get(v->counters, "metrics") : NULL,
-                *peaks = v ? kb_json_get(v->counters, "peaks") : NULL;
-    double bytes = kb_json_number(metrics, "dram_bytes", NAN), us = v ? v->cold_us : NAN;
+    const struct kb_ev_counters *c = v && v->counters ? v->counters : &kb_unknown_counters;
+    double bytes = metric(c, "dram_bytes"), us = v ? v->cold_us : NAN;
     if (!isfinite(bytes) || !isfinite(us) || us <= 0)
         return NULL;
-    double flops = counted_flops(metrics), peak = kb_json_number(peaks, "dram_bytes_per_s", NAN);
+    double flops = metric(c, "flops_f32") + metric(c, "flops_f64") + metric(c, "flops_f16") + metric(c, "flops_tensor");
+    double peak = (c->peaks ?: &kb_unknown_peaks)->dram_bytes_per_s;
     bool counted = isfinite(flops);
     if (!counted)
         flops = kb_json_number(kb_json_get(m->session, "work"), "flops", NAN);

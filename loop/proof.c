@@ -68,13 +68,10 @@ static void add_cases(cJSON *gaps, const struct kb_model *m, const struct kb_mod
             add(gaps, "not run", kb_case_not_run(m, i), NULL, false);
 }
 
-static void add_inputs(cJSON *gaps, const cJSON *list)
+static void add_inputs(cJSON *gaps, char *const *list, int count)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach (item, list) {
-        if (cJSON_IsString(item))
-            add(gaps, "not tried", item->valuestring, NULL, true);
-    }
+    for (int i = 0; i < count; i++)
+        add(gaps, "not tried", list[i], NULL, true);
 }
 
 cJSON *kb_gaps_of(const struct kb_model *m, const struct kb_model_version *v)
@@ -85,9 +82,12 @@ cJSON *kb_gaps_of(const struct kb_model *m, const struct kb_model_version *v)
     add_rungs(gaps, v);
     add_cases(gaps, m, v);
     add_races(gaps, v);
-    add_inputs(gaps, v->not_tried);
-    for (int i = 0; i < m->case_count; i++)
-        add_inputs(gaps, kb_json_get(v->cases[i].verify, "not_tried"));
+    add_inputs(gaps, v->not_tried, v->not_tried_count);
+    for (int i = 0; i < m->case_count; i++) {
+        const cJSON *item;
+        cJSON_ArrayForEach (item, kb_json_get(v->cases[i].verify, "not_tried"))
+            add_inputs(gaps, &item->valuestring, cJSON_IsString(item));
+    }
     return gaps;
 }
 
@@ -110,21 +110,25 @@ char *kb_gap_text(const cJSON *gap)
 
 struct seeds {
     int tried, passed;
-    const cJSON *first_failed;
+    const struct kb_ev_seed *first_failed;
 };
+
+static bool ended(const struct kb_ev_seed *s, const char *status)
+{
+    return s->status && !strcmp(s->status, status);
+}
 
 static struct seeds count_seeds(const struct kb_model_version *v)
 {
     struct seeds n = {0};
-    const cJSON *item;
-    cJSON_ArrayForEach (item, v->seeds) {
-        const char *status = kb_json_text(item, "status", "");
-        if (kb_json_bool(item, "again", false))
+    for (int i = 0; i < v->seed_count; i++) {
+        const struct kb_ev_seed *s = &v->seeds[i];
+        if (s->again)
             continue;
         n.tried++;
-        n.passed += !strcmp(status, "pass");
-        if (!n.first_failed && !strcmp(status, "fail"))
-            n.first_failed = item;
+        n.passed += ended(s, "pass");
+        if (!n.first_failed && ended(s, "fail"))
+            n.first_failed = s;
     }
     return n;
 }
@@ -133,43 +137,35 @@ char *kb_seeds_text(const struct kb_model_version *v)
 {
     struct kb_text out = {0};
     struct seeds n = count_seeds(v);
-    const cJSON *item;
-    cJSON_ArrayForEach (item, v->seeds) {
-        if (!kb_json_bool(item, "again", false))
-            continue;
-        bool passed = !strcmp(kb_json_text(item, "status", ""), "pass");
-        kb_text_addf(&out, "%sseed %s, which failed before, was tried first: it %s", out.size ? "\n" : "",
-                     kb_json_text(item, "seed", "?"), passed ? "passed" : "fails again");
-    }
+    for (int i = 0; i < v->seed_count; i++)
+        if (v->seeds[i].again)
+            kb_text_addf(&out, "%sseed %s, which failed before, was tried first: it %s", out.size ? "\n" : "",
+                         v->seeds[i].seed ?: "?", ended(&v->seeds[i], "pass") ? "passed" : "fails again");
     if (n.tried)
         kb_text_addf(&out, "%s%d of %d seeds passed", out.size ? "\n" : "", n.passed, n.tried);
     if (n.first_failed)
-        kb_text_addf(&out, "; seed %s fails first: %s", kb_json_text(n.first_failed, "seed", "?"),
-                     kb_json_text(n.first_failed, "reason", "no reason was given"));
+        kb_text_addf(&out, "; seed %s fails first: %s", n.first_failed->seed ?: "?",
+                     n.first_failed->reason ?: "no reason was given");
     return out.data ? kb_text_take(&out) : NULL;
 }
 
 cJSON *kb_seeds_document(const struct kb_model_version *v)
 {
-    static const char *const keys[] = {"seed", "status", "reason", "margin", "margin_reason", "again"};
     struct seeds n = count_seeds(v);
-    const cJSON *from;
-    if (!v->seeds)
+    if (!v->seed_count)
         return NULL;
-    cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    cJSON *out = cJSON_CreateObject(), *item;
     kb_json_set_number(out, "tried", n.tried);
     kb_json_set_number(out, "passed", n.passed);
-    kb_json_set_text(out, "first_failed", kb_json_text(n.first_failed, "seed", NULL));
+    kb_json_set_text(out, "first_failed", n.first_failed ? n.first_failed->seed : NULL);
     if (!n.first_failed)
         kb_json_set_text(out, "first_failed_reason", "none fails");
-    cJSON_ArrayForEach (from, v->seeds) {
-        cJSON *item = cJSON_CreateObject();
-        for (size_t i = 0; i < KB_COUNT(keys); i++)
-            if (kb_json_get(from, keys[i]))
-                kb_json_set(item, keys[i], cJSON_Duplicate(kb_json_get(from, keys[i]), true));
-        cJSON_AddItemToArray(list, item);
+    cJSON *list = cJSON_AddArrayToObject(out, "list");
+    for (int i = 0; i < v->seed_count; i++) {
+        cJSON_AddItemToArray(list, item = kb_record_write(&kb_record_seed, &v->seeds[i]));
+        cJSON_DeleteItemFromObjectCaseSensitive(item, "case");
+        cJSON_DeleteItemFromObjectCaseSensitive(item, "set");
     }
-    kb_json_set(out, "list", list);
     return out;
 }
 

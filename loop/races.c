@@ -49,7 +49,7 @@ static const cJSON *finding_of(const struct kb_build *b, enum kb_rung rung)
         cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
             if (kb_json_bool(item, "fails", true))
                 return item;
-            warning = warning || !kb_finding_warns(item) ? warning : item;
+            warning = warning || kb_json_get(item, "accepted") ? warning : item;
         }
     }
     return warning;
@@ -119,16 +119,17 @@ static char *reason_told(struct kb_build *b, enum kb_rung rung, double *ms)
 
 void kb_races_tell_cause(struct kb_session *s, struct kb_build *b)
 {
-    const cJSON *found = finding_of(b, KB_RUNG_RACES);
     enum kb_rung rung = failed_rung(b);
     double ms = NAN;
-    if (!found || rung >= KB_RUNG_LATE)
+    struct kb_ev_finding *found =
+        rung < KB_RUNG_LATE ? kb_record_new(&kb_record_finding, finding_of(b, KB_RUNG_RACES)) : NULL;
+    if (!found)
         return;
-    bool fails = kb_json_bool(found, "fails", true);
     char *place = kb_finding_place(found);
     char *told = reason_told(b, rung, &ms);
-    char *reason = kb_format("%s%s: %s; %s", fails ? "" : "perhaps ", place, kb_json_text(found, "text", ""), told);
+    char *reason = kb_format("%s%s: %s; %s", found->fails ? "" : "perhaps ", place, found->text ?: "", told);
     kb_build_rung(s, b, rung, KB_STATUS_FAIL, ms, reason);
+    kb_record_delete(&kb_record_finding, found);
     free(place);
     free(told);
     free(reason);

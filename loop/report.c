@@ -77,19 +77,6 @@ static char *number(double value, const char *format)
     return text;
 }
 
-static double worst_of_kernels(const struct kb_model_version *v, const char *key, bool lowest)
-{
-    double worst = NAN;
-    const cJSON *kernel;
-    cJSON_ArrayForEach (kernel, kb_json_get(v->resources, "kernels")) {
-        double value = kb_json_number(kernel, key, NAN);
-        if (!isfinite(value))
-            return NAN;
-        worst = !isfinite(worst) ? value : lowest ? fmin(worst, value) : fmax(worst, value);
-    }
-    return worst;
-}
-
 static double worst_metric(const struct kb_model *m, const struct kb_model_version *v, const char *key)
 {
     double worst = NAN;
@@ -128,10 +115,11 @@ static void fill_row(const struct kb_model *m, int index, bool ascii, struct row
             row->cells[i] = kb_strdup("-");
         return;
     }
+    const char *unused;
     row->cells[VERSION] = v->number ? kb_format("v%d", v->number) : kb_strdup("-");
     row->cells[RUNGS] = marks(v, ascii);
-    row->cells[REGISTERS] = number(worst_of_kernels(v, "registers", false), "d");
-    row->cells[OCCUPANCY] = number(worst_of_kernels(v, "occupancy", true), "%");
+    row->cells[REGISTERS] = number(kb_over_kernels(v->resources, KB_OF_KERNEL(registers), '>', &unused), "d");
+    row->cells[OCCUPANCY] = number(kb_over_kernels(v->resources, KB_OF_KERNEL(occupancy), '<', &unused), "%");
     row->cells[MAX_ABS] = number(worst_metric(m, v, "max_abs"), "g");
     row->cells[SCALED] = number(worst_metric(m, v, "scaled"), "g");
     row->cells[MARGIN] = number(kb_worst_margin(m, v), "margin");
@@ -187,22 +175,20 @@ static void add_table(const struct kb_model *m, bool ascii, struct kb_text *out)
 
 static void add_errors(const struct kb_model_version *v, struct kb_text *out)
 {
-    const cJSON *error;
     int shown = 0, more = 0;
-    cJSON_ArrayForEach (error, kb_json_get(v->errors, "errors")) {
-        if (strcmp(kb_json_text(error, "severity", ""), "error"))
+    for (int i = 0; v->errors && i < v->errors->errors_count; i++) {
+        const struct kb_ev_message *e = &v->errors->errors[i];
+        if (!e->severity || strcmp(e->severity, "error"))
             continue;
         if (shown == FIRST_ERRORS) {
             more++;
             continue;
         }
         shown++;
-        const char *file = kb_json_text(error, "file", "");
-        int line = (int)kb_json_int(error, "line", 0);
         kb_text_add(out, "    ");
-        if (*file && line)
-            kb_text_addf(out, "%s:%d:%d: ", file, line, (int)kb_json_int(error, "column", 0));
-        kb_text_addf(out, "%s\n", kb_json_text(error, "text", ""));
+        if (e->file && *e->file && e->line)
+            kb_text_addf(out, "%s:%d:%d: ", e->file, (int)e->line, (int)e->column);
+        kb_text_addf(out, "%s\n", e->text ?: "");
     }
     if (more)
         kb_text_addf(out, "    ... and %d more\n", more);
@@ -226,22 +212,21 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
 }
 
 // Of one rung, those that fail it; of all rungs (KB_RUNGS) those that are warnings. said: what stands above already.
-static void add_findings(const struct kb_model_version *v, int rung, const cJSON *said, struct kb_text *out)
+static void add_findings(const struct kb_model_version *v, int rung, const struct kb_ev_finding *said,
+                         struct kb_text *out)
 {
-    const cJSON *item;
     int shown = 0, more = 0;
-    cJSON_ArrayForEach (item, v->findings) {
-        bool fails = kb_json_bool(item, "fails", true);
-        if (item == said || fails != (rung < KB_RUNGS) || (!fails && !kb_finding_warns(item)) ||
-            (fails && kb_rung_parse(kb_json_text(item, "rung", "")) != rung))
+    for (int i = 0; i < v->finding_count; i++) {
+        const struct kb_ev_finding *f = &v->findings[i];
+        if (f == said || f->fails != (rung < KB_RUNGS) || (!f->fails && !kb_finding_warns(f)) ||
+            (f->fails && kb_rung_parse(f->rung ?: "") != rung))
             continue;
         if (shown == FIRST_ERRORS) {
             more++;
             continue;
         }
         shown++;
-        kb_text_addf(out, "    %s:%d: %s: %s\n", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
-                     kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""));
+        kb_text_addf(out, "    %s:%d: %s: %s\n", f->file ?: "?", (int)f->line, f->kind ?: "?", f->text ?: "");
     }
     if (more || (rung < KB_RUNGS && v->findings_left_out > 0))
         kb_text_addf(out, "    ... and %.0f more\n", more + (rung < KB_RUNGS ? v->findings_left_out : 0));
@@ -249,11 +234,10 @@ static void add_findings(const struct kb_model_version *v, int rung, const cJSON
 
 static bool has_warnings(const struct kb_model_version *v)
 {
-    const cJSON *item, *said = kb_model_cause(v);
-    cJSON_ArrayForEach (item, v->findings) {
-        if (item != said && kb_finding_warns(item))
+    const struct kb_ev_finding *said = kb_model_cause(v);
+    for (int i = 0; i < v->finding_count; i++)
+        if (&v->findings[i] != said && kb_finding_warns(&v->findings[i]))
             return true;
-    }
     return false;
 }
 
@@ -261,13 +245,11 @@ static void add_accepted(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(m, i);
-        const cJSON *item, *findings = v ? v->findings : NULL;
-        cJSON_ArrayForEach (item, findings) {
-            const char *reason = kb_json_text(item, "accepted", NULL);
-            if (reason)
-                kb_text_addf(out, "%s: accepted: %s at %s:%d: %s (%s)\n", m->variants[i].name,
-                             kb_json_text(item, "kind", "?"), kb_json_text(item, "file", "?"),
-                             (int)kb_json_int(item, "line", 0), kb_json_text(item, "text", ""), reason);
+        for (int k = 0; v && k < v->finding_count; k++) {
+            const struct kb_ev_finding *f = &v->findings[k];
+            if (f->accepted)
+                kb_text_addf(out, "%s: accepted: %s at %s:%d: %s (%s)\n", m->variants[i].name, f->kind ?: "?",
+                             f->file ?: "?", (int)f->line, f->text ?: "", f->accepted);
         }
     }
 }
@@ -312,18 +294,18 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
         for (int r = 0; v && r < KB_RUNGS; r++) {
             if (v->rungs[r].status != KB_STATUS_FAIL)
                 continue;
-            const cJSON *finding = kb_model_finding(v, (enum kb_rung)r);
+            const struct kb_ev_finding *finding = kb_model_finding(v, (enum kb_rung)r);
             if (finding && finding == kb_model_cause(v)) { // it stands in the reason of the rung before
                 add_findings(v, r, finding, out);
                 continue;
             }
-            const char *kind = kb_json_text(finding, "kind", "");
+            const char *kind = finding && finding->kind ? finding->kind : "";
             kb_text_addf(out, "\n%s: %s%s failed: ", m->variants[i].name,
                          v->fault_of && !strcmp(v->fault_of, "reference") ? "REFERENCE FAILED, so " : "",
                          kb_rungs[r].name);
             if (finding) // its words follow with the others, each behind its source line
                 kb_text_addf(out, "%s, case %s\n", kb_finding_kind(kind) ? kb_finding_kind(kind)->word : kind,
-                             kb_json_text(finding, "label", "?"));
+                             finding->label ?: "?");
             else
                 kb_text_addf(out, "%s\n", v->rungs[r].reason ? v->rungs[r].reason : "no reason was given");
             if (r <= KB_RUNG_COMPILE)
@@ -347,11 +329,9 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
 // Among the warnings, with its line.
 static bool is_listed(const struct kb_model_version *v, const char *remark)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach (item, v->findings) {
-        if (kb_finding_warns(item) && strstr(remark, kb_json_text(item, "text", "?")))
+    for (int i = 0; i < v->finding_count; i++)
+        if (kb_finding_warns(&v->findings[i]) && strstr(remark, v->findings[i].text ?: "?"))
             return true;
-    }
     return false;
 }
 
@@ -465,7 +445,7 @@ static void add_goals(const struct kb_model *m, struct kb_text *out)
     for (int i = 0; i < m->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(m, i);
         if (v && v->goal)
-            kb_text_addf(out, "%s: %s\n", m->variants[i].name, kb_json_text(v->goal, "text", ""));
+            kb_text_addf(out, "%s: %s\n", m->variants[i].name, v->goal->text ?: "");
     }
 }
 
@@ -474,16 +454,15 @@ static void add_limits(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++) {
         const struct kb_model_version *v = kb_model_current(m, i);
-        const cJSON *step = v ? cJSON_GetArrayItem(kb_json_get(v->advice, "steps"), 0) : NULL;
-        const char *file = kb_json_text(step, "file", NULL);
-        if (!step || v->status == KB_STATUS_FAIL)
+        const struct kb_ev_advice *a = v ? v->advice : NULL;
+        if (!a || !a->steps_count || v->status == KB_STATUS_FAIL)
             continue;
-        kb_text_addf(out, "%s: limit %s (%s evidence): ", m->variants[i].name, kb_json_text(v->advice, "limit", "?"),
-                     kb_json_text(v->advice, "confidence", "?"));
-        int line = file ? (int)kb_json_int(step, "line", 0) : 0;
-        const char *text = kb_json_text(step, "text", ""), *words = kb_step_words(text, line);
-        if (file)
-            kb_text_addf(out, "%s:%d%s ", file, line, words == text ? ":" : "");
+        const struct kb_ev_step *step = a->steps;
+        kb_text_addf(out, "%s: limit %s (%s evidence): ", m->variants[i].name, a->limit ?: "?", a->confidence ?: "?");
+        int line = step->file ? (int)step->line : 0;
+        const char *text = step->text ?: "", *words = kb_step_words(text, line);
+        if (step->file)
+            kb_text_addf(out, "%s:%d%s ", step->file, line, words == text ? ":" : "");
         kb_text_addf(out, "%s\n", words);
     }
 }

@@ -23,12 +23,9 @@ void kb_detail_item(struct kb_lines *out, int width, const char *key, enum kb_st
     kb_line_free(&line);
 }
 
-void kb_detail_measured(struct kb_lines *out, int width, const char *name, const cJSON *object, const char *key,
-                        struct kb_short (*show)(double))
+void kb_detail_known(struct kb_lines *out, int width, const char *name, double value, const char *reason,
+                     struct kb_short (*show)(double))
 {
-    double value = kb_json_number(object, key, NAN);
-    char *reason_key = kb_format("%s_reason", key);
-    const char *reason = kb_json_text(object, reason_key, NULL);
     if (!isnan(value)) {
         kb_detail_item(out, width, name, KB_STYLE_NUMBER, show(value).s);
     } else if (reason) {
@@ -36,5 +33,12 @@ void kb_detail_measured(struct kb_lines *out, int width, const char *name, const
         kb_detail_item(out, width, name, KB_STYLE_UNKNOWN, text);
         free(text);
     }
+}
+
+void kb_detail_measured(struct kb_lines *out, int width, const char *name, const cJSON *object, const char *key,
+                        struct kb_short (*show)(double))
+{
+    char *reason_key = kb_format("%s_reason", key);
+    kb_detail_known(out, width, name, kb_json_number(object, key, NAN), kb_json_text(object, reason_key, NULL), show);
     free(reason_key);
 }

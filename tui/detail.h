@@ -7,7 +7,9 @@
 enum { KB_DETAIL_KEY = 16 }; // columns of the name
 void kb_detail_heading(struct kb_lines *, const char *text);
 void kb_detail_item(struct kb_lines *, int width, const char *key, enum kb_style, const char *value);
-// A measured field in its unit, or the reason why it is unknown; nothing where it is absent.
+// A number in its unit, or the reason why it is unknown; nothing without either.
+void kb_detail_known(struct kb_lines *, int width, const char *name, double value, const char *reason,
+                     struct kb_short (*show)(double));
 void kb_detail_measured(struct kb_lines *, int width, const char *name, const cJSON *object, const char *key,
                         struct kb_short (*show)(double));
 // Times, spread, clock and what the method itself costs, of the case shown.

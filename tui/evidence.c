@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const cJSON *kb_sass_event(const struct kb_model_version *v)
-{
-    return v ? v->sass : NULL;
-}
-
 static const char *state_of(const struct kb_rung_state *r)
 {
     if (r->status == KB_STATUS_RUNNING)
@@ -33,7 +28,7 @@ void kb_why_events_of(const struct kb_app *a, const struct kb_model_version *v, 
         return;
     const struct kb_model_case *c = m->headline < m->case_count ? &v->cases[m->headline] : NULL;
     in->resources = v->resources;
-    in->sass = kb_sass_event(v);
+    in->sass = v->sass;
     in->sections = v->sections;
     if (v->counters)
         in->counters[in->counters_count++] = v->counters;
@@ -44,11 +39,6 @@ void kb_why_events_of(const struct kb_app *a, const struct kb_model_version *v, 
     in->timing = c && !isnan(kb_speed_us(m, v, m->headline)) ? c->timing : NULL; // a wrong version has no time
     if (c && c->facts)
         in->facts[in->facts_count++] = c->facts;
-}
-
-bool kb_counted_event(const cJSON *event)
-{
-    return kb_starts(kb_json_text(event, "source", ""), "counted");
 }
 
 // ---- lines
@@ -72,24 +62,20 @@ static struct kb_cost *add_cost(struct kb_costs *c, int line)
     return cost;
 }
 
-static void add_sampled(struct kb_costs *c, const cJSON *sections, const char *file)
+static void add_sampled(struct kb_costs *c, const struct kb_ev_sections *s, const char *file)
 {
-    double all = kb_json_number(sections, "samples", NAN);
-    const cJSON *item;
     c->sampled = true;
-    cJSON_ArrayForEach (item, kb_json_get(sections, "lines")) {
-        const cJSON *main_stall = NULL, *stall;
-        cJSON_ArrayForEach (stall, kb_json_get(item, "stalls")) {
-            if (!main_stall || kb_json_number(stall, "share", 0) > kb_json_number(main_stall, "share", 0))
-                main_stall = stall;
-        }
-        int line = (int)kb_json_int(item, "line", 0);
-        if (line < 1 || !same_file(kb_json_text(item, "file", ""), file))
+    for (int i = 0; i < s->lines_count; i++) {
+        const struct kb_ev_line_counts *line = &s->lines[i];
+        const struct kb_ev_stall *most = line->stalls_count ? line->stalls : &kb_unknown_stall;
+        for (int k = 1; k < line->stalls_count; k++)
+            most = line->stalls[k].share > most->share ? &line->stalls[k] : most;
+        if (line->line < 1 || !same_file(line->file ?: "", file))
             continue;
-        struct kb_cost *cost = add_cost(c, line);
-        cost->share = kb_json_number(item, "samples", NAN) / all;
-        cost->stall = kb_json_text(main_stall, "group", NULL);
-        cost->stall_share = kb_json_number(main_stall, "share", NAN);
+        struct kb_cost *cost = add_cost(c, (int)line->line);
+        cost->share = line->samples / s->samples;
+        cost->stall = most->group;
+        cost->stall_share = most->share;
     }
 }
 
@@ -131,10 +117,10 @@ static void sort_by_heat(struct kb_costs *c)
     }
 }
 
-void kb_costs_make(const cJSON *sections, const cJSON *facts, const char *file, struct kb_costs *out)
+void kb_costs_make(const struct kb_ev_sections *sections, const cJSON *facts, const char *file, struct kb_costs *out)
 {
     *out = (struct kb_costs){0};
-    if (sections && !kb_counted_event(sections))
+    if (sections && !kb_is_counted(sections->source))
         add_sampled(out, sections, file);
     if (!out->count && facts) {
         out->sampled = false;

@@ -9,10 +9,6 @@ struct kb_why_events {
     const char *sections_state, *counters_state; // words for what is not there; never NULL
 };
 void kb_why_events_of(const struct kb_app *, const struct kb_model_version *, struct kb_why_events *);
-// Counted by the CPU device, not measured by hardware.
-bool kb_counted_event(const cJSON *sections_or_counters);
-// {kernels[]} of a version's `sass` event, NULL if there is none.
-const cJSON *kb_sass_event(const struct kb_model_version *);
 
 // What one source line costs: samples of the hardware, or counts of the CPU device.
 struct kb_cost {
@@ -30,7 +26,7 @@ struct kb_costs {
 };
 // sections and facts: events or NULL; samples go before counts. file: as the bench names it. Lines of other files are
 // left out.
-void kb_costs_make(const cJSON *sections, const cJSON *facts, const char *file, struct kb_costs *);
+void kb_costs_make(const struct kb_ev_sections *, const cJSON *facts, const char *file, struct kb_costs *);
 void kb_costs_free(struct kb_costs *);
 const struct kb_cost *kb_cost_at(const struct kb_costs *, int line); // NULL: it costs nothing that was seen
 // The line by places hotter (by < 0) or less hot than this one; stays at the ends. line of no cost: the hottest.

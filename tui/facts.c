@@ -22,25 +22,28 @@ static const char *file_of(const cJSON *item)
     return *file == '/' ? file + 1 : file;
 }
 
-void kb_facts_report(const struct kb_app *a, const cJSON *report, const char *file, enum kb_style kind, int width,
-                     struct kb_lines *out)
+void kb_facts_report(const struct kb_ev_report *r, enum kb_style style, int width, struct kb_lines *out)
 {
-    struct kb_line line = {.ascii = a->ascii};
-    double count = kb_json_number(report, "count", 1);
-    kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", file, (int)kb_json_int(report, "line", 0));
-    kb_spanf(&line, kind, "%s: ", kb_json_text(report, "kind", "?"));
-    kb_span(&line, KB_STYLE_TEXT, kb_json_text(report, "text", ""));
-    if (count > 1)
-        kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(count).s);
+    struct kb_line line = {.ascii = out->ascii};
+    kb_spanf(&line, KB_STYLE_STRONG, "%s:%d ", r->file ?: "?", (int)r->line);
+    kb_spanf(&line, style, "%s: ", r->kind ?: "?");
+    kb_span(&line, KB_STYLE_TEXT, r->text ?: "");
+    if (r->count > 1)
+        kb_spanf(&line, KB_STYLE_DIM, "  %s times", kb_show_count(r->count).s);
     kb_lines_wrap(out, &line, width, 4, 0);
     kb_line_free(&line);
 }
 
-void kb_facts_reports(const struct kb_app *a, const cJSON *event, int width, struct kb_lines *out)
+void kb_facts_reports(const cJSON *event, int width, struct kb_lines *out)
 {
     const cJSON *facts = kb_json_get(event, "facts"), *report;
     cJSON_ArrayForEach (report, kb_json_get(facts, "reports")) {
-        kb_facts_report(a, report, file_of(report), KB_STYLE_BAD, width, out);
+        struct kb_ev_report r;
+        kb_record_read(&kb_record_report, report, &r);
+        if (r.file && *r.file == '/')
+            memmove(r.file, r.file + 1, strlen(r.file));
+        kb_facts_report(&r, KB_STYLE_BAD, width, out);
+        kb_record_free(&kb_record_report, &r);
     }
     double cut = kb_json_number(facts, "reports_cut", 0);
     if (cut > 0)
@@ -105,7 +108,7 @@ static void add_source_line(const struct kb_app *a, const cJSON *item, double mo
 void kb_facts_lines(const struct kb_app *a, const cJSON *event, int width, struct kb_lines *out)
 {
     const cJSON *facts = kb_json_get(event, "facts"), *item;
-    kb_facts_reports(a, event, width, out);
+    kb_facts_reports(event, width, out);
     kb_facts_totals(event, out);
     kb_lines_add(out);
     struct kb_line *head = kb_lines_add(out);

@@ -5,11 +5,10 @@
 
 // event: a `facts` event or NULL. NAN if nothing was asked for. 4 is the least for 4-byte elements, 32 the most.
 double kb_sectors_per_request(const cJSON *event);
-// One of its reports, or a finding, at its place in the file; kind: the style of what it is.
-void kb_facts_report(const struct kb_app *, const cJSON *report, const char *file, enum kb_style kind, int width,
-                     struct kb_lines *);
+// One of its reports, or a finding, at its place; style: of what it is.
+void kb_facts_report(const struct kb_ev_report *, enum kb_style, int width, struct kb_lines *);
 // Out-of-bounds, races, divergent barriers: each with its place.
-void kb_facts_reports(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);
+void kb_facts_reports(const cJSON *event, int width, struct kb_lines *);
 void kb_facts_totals(const cJSON *event, struct kb_lines *out);
 // Totals, then the source lines that cost most.
 void kb_facts_lines(const struct kb_app *, const cJSON *event, int width, struct kb_lines *);

@@ -144,13 +144,11 @@ static char *place_to_edit(const struct screen *s, int *line)
         *line = kb_source_cursor(&s->app);
         return kb_format("%s/%s", kb_session_bench_dir(s->session), file);
     }
-    *line = (int)kb_json_int(cJSON_GetArrayItem(kb_json_get(v ? v->scan : NULL, "kernels"), 0), "line", 1);
-    int first = v ? kb_first_error(v->errors) : -1;
-    if (first >= 0) {
-        const cJSON *error = cJSON_GetArrayItem(kb_json_get(v->errors, "errors"), first);
-        const char *named = kb_json_text(error, "file", "");
-        file = *named ? named : file;
-        *line = *named ? (int)kb_json_int(error, "line", 1) : *line;
+    *line = v && v->scan && v->scan->kernels_count ? (int)v->scan->kernels[0].line : 1;
+    const struct kb_ev_message *first = v ? kb_first_error(v->errors) : NULL;
+    if (first && first->file && *first->file) {
+        file = first->file;
+        *line = (int)first->line;
     }
     return kb_format("%s/%s", kb_session_bench_dir(s->session), file);
 }

@@ -1,5 +1,4 @@
 #include "tui/timeline.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/session.h"
 #include "tui/app.h"
@@ -31,15 +30,15 @@ static const char *variant_name(const struct kb_app *a)
     return a->variant < a->model->variant_count ? a->model->variants[a->variant].name : NULL;
 }
 
-static const cJSON *event_of(const struct kb_app *a)
+static const struct kb_ev_trace *event_of(const struct kb_app *a)
 {
     const struct kb_model_version *v = kb_app_version(a);
     return v ? v->trace : NULL;
 }
 
-static bool is_state(const cJSON *event, const char *state)
+static bool is_state(const struct kb_ev_trace *e, const char *state)
 {
-    return !strcmp(kb_json_text(event, "state", ""), state);
+    return e && e->state && !strcmp(e->state, state);
 }
 
 static const struct kb_trace *trace_of(const struct kb_app *a)
@@ -52,7 +51,7 @@ static const struct kb_trace *trace_of(const struct kb_app *a)
 void kb_timeline_ask(struct kb_app *a, bool again)
 {
     const struct kb_model_version *v = kb_app_version(a);
-    const cJSON *event = event_of(a);
+    const struct kb_ev_trace *event = event_of(a);
     if (!v || !a->driver.command || is_state(event, "running") || (is_state(event, "done") && !again))
         return;
     char *arg = kb_format("%s@%d#%d", variant_name(a), v->number, kb_app_pick_timed_case(a));
@@ -146,24 +145,23 @@ static void draw_rows(struct kb_app *a, const struct kb_canvas *c, const struct 
 }
 
 // A replay has no spans, but the picture that came with the event.
-static void draw_picture(struct kb_app *a, const struct kb_canvas *c, const cJSON *event, int height)
+static void draw_picture(struct kb_app *a, const struct kb_canvas *c, const struct kb_ev_trace *event, int height)
 {
-    const cJSON *list = kb_json_get(event, "rows"), *item;
-    int columns = c->area.w - LABEL, y = 0, count = cJSON_GetArraySize(list);
+    int columns = c->area.w - LABEL, count = event->rows_count;
     struct kb_timeline_level *at = &a->timeline.levels[0];
     a->timeline.height = height;
     at->cursor = at->cursor >= count ? count - 1 : at->cursor;
     at->cursor = at->cursor < 0 ? 0 : at->cursor;
     at->top = at->cursor < at->top ? at->cursor : at->cursor >= at->top + height ? at->cursor - height + 1 : at->top;
-    cJSON_ArrayForEach (item, list) {
-        const char *cells = kb_json_text(item, "cells", "");
+    for (int row = 0; row < height && at->top + row < count; row++) {
+        const struct kb_ev_trace_row *r = &event->rows[at->top + row];
+        const char *cells = r->cells ?: "";
         size_t n = strlen(cells);
-        int row = y++ - at->top;
-        if (row < 0 || row >= height || columns < 8 || !n)
+        if (columns < 8 || !n)
             continue;
-        bool block = kb_json_get(item, "block") != NULL;
+        bool block = r->block >= 0;
         kb_putf(c, 0, row, row + at->top == at->cursor ? KB_STYLE_BAR_STRONG : KB_STYLE_DIM, "%s%*d",
-                block ? "b" : "SM ", block ? 7 : 5, (int)kb_json_int(item, block ? "block" : "sm", 0));
+                block ? "b" : "SM ", block ? 7 : 5, (int)(block ? r->block : r->sm));
         for (int x = 0; x < columns; x++) {
             char letter = cells[(size_t)x * n / (size_t)columns];
             int section = letter == '.' ? 0 : -1;
@@ -243,8 +241,8 @@ static void draw_title(const struct kb_app *a, const struct kb_canvas *c, const 
     int x = kb_putf(c, 1, 0, KB_STYLE_BAR_STRONG, "trace  %s", variant_name(a) ? variant_name(a) : "");
     if (v && v->number)
         x = kb_putf(c, x, 0, KB_STYLE_BAR_STRONG, " v%d", v->number);
-    const cJSON *event = event_of(a);
-    x = kb_putf(c, x, 0, KB_STYLE_BAR, "  %s", kb_app_case_label(a, (int)kb_json_int(event, "case", 0)));
+    const struct kb_ev_trace *event = event_of(a);
+    x = kb_putf(c, x, 0, KB_STYLE_BAR, "  %s", kb_app_case_label(a, event && event->index > 0 ? (int)event->index : 0));
     if (!t)
         return;
     if (at->window.level == KB_TRACE_LEVEL_WARPS)
@@ -262,11 +260,10 @@ static int draw_lines(const struct kb_canvas *c, int y, int most, const struct k
     return lines->count < most ? lines->count : most;
 }
 
-static void draw_done(struct kb_app *a, const struct kb_canvas *c, const cJSON *event)
+static void draw_done(struct kb_app *a, const struct kb_canvas *c, const struct kb_ev_trace *event)
 {
     const struct kb_trace *t = trace_of(a);
     struct kb_lines head = {.ascii = a->ascii}, sections = {.ascii = a->ascii};
-    struct kb_trace whole;
     int h = c->area.h, w = c->area.w, tall = h >= TALL;
     if (t)
         level_of(a, t);
@@ -284,12 +281,13 @@ static void draw_done(struct kb_app *a, const struct kb_canvas *c, const cJSON *
         const struct kb_timeline_level *at = level_of(a, t);
         draw_axis(c, y, t, at->window.from, at->window.to);
         draw_about_row(a, c, y + 1, t);
-    } else if (!kb_trace_from_json(event, NULL, 0, &whole)) {
+    } else {
+        struct kb_trace clock = {.emulated = event->emulated, .ticks_per_us = event->ticks_per_us};
+        int last = event->launches_count - 1;
         draw_picture(a, &middle, event, height);
-        draw_axis(c, y, &whole, 0, kb_trace_end(&whole));
+        draw_axis(c, y, &clock, 0, last < 0 ? 0 : (int64_t)event->launches[last].end_ticks);
         kb_put_cut(c, LABEL, y + 1, w - LABEL, KB_STYLE_DIM,
                    "the spans themselves are not kept: T traces it again, then Enter goes into a row");
-        kb_trace_free(&whole);
     }
     draw_lines(c, y + 2, below, &sections);
     draw_hints(a, c, h - 1, t != NULL);
@@ -297,13 +295,13 @@ static void draw_done(struct kb_app *a, const struct kb_canvas *c, const cJSON *
     kb_lines_free(&sections);
 }
 
-static void draw_words(const struct kb_app *a, const struct kb_canvas *c, const cJSON *event)
+static void draw_words(const struct kb_app *a, const struct kb_canvas *c, const struct kb_ev_trace *event)
 {
     struct kb_lines lines = {.ascii = a->ascii};
     draw_title(a, c, NULL);
     if (is_state(event, "failed")) {
         kb_lines_text(&lines, KB_STYLE_BAD, c->area.w - 2, 0, "it was not traced");
-        kb_lines_text(&lines, KB_STYLE_TEXT, c->area.w - 2, 0, kb_json_text(event, "reason", "no reason was given"));
+        kb_lines_text(&lines, KB_STYLE_TEXT, c->area.w - 2, 0, event->reason ?: "no reason was given");
     } else if (is_state(event, "running")) {
         kb_lines_text(&lines, KB_STYLE_RUNNING, c->area.w - 2, 0, "being traced");
         kb_lines_text(&lines, KB_STYLE_DIM, c->area.w - 2, 0,
@@ -324,7 +322,7 @@ static void draw_words(const struct kb_app *a, const struct kb_canvas *c, const 
 
 void kb_timeline_draw(struct kb_app *a, const struct kb_canvas *c)
 {
-    const cJSON *event = event_of(a);
+    const struct kb_ev_trace *event = event_of(a);
     for (int y = 0; y < c->area.h; y++)
         kb_fill_row(c, y, KB_STYLE_TEXT);
     if (is_state(event, "done"))

@@ -2,6 +2,7 @@
 // as columns; the section that most of a cell's warp time was spent in as its letter and colour.
 #ifndef KB_TUI_TIMELINE_H
 #define KB_TUI_TIMELINE_H
+#include "event/event.h"
 #include "profiles/trace.h"
 #include "tui/cell.h"
 #include "tui/line.h"
@@ -37,8 +38,9 @@ unsigned kb_timeline_key(struct kb_app *, int key, bool *open);
 void kb_timeline_ask(struct kb_app *, bool again);
 
 // timeline_text.c: what stands above and below, from a `trace` event
-void kb_timeline_head(const cJSON *event, int width, int most, struct kb_lines *);     // most: lines there is room for
-void kb_timeline_sections(const cJSON *event, int width, int most, struct kb_lines *); // a table, or one line a few
+void kb_timeline_head(const struct kb_ev_trace *, int width, int most, struct kb_lines *); // most: lines of room
+void kb_timeline_sections(const struct kb_ev_trace *, int width, int most,
+                          struct kb_lines *); // a table, or one line a few
 enum kb_style kb_timeline_style(int section);
 struct kb_text;
 void kb_timeline_time(const struct kb_trace *, double ticks, struct kb_text *); // "12.4 us", "3,100 instructions"

@@ -1,5 +1,4 @@
 // What stands above and below the timeline: what it cost, what part is shown, the sections in numbers.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/format.h"
 #include "tui/timeline.h"
@@ -35,170 +34,149 @@ static struct kb_short in_unit(double value, bool us)
 }
 
 // brief: there is no room for how it was measured.
-static void add_slowdown(const cJSON *event, bool brief, struct kb_line *l)
+static void add_slowdown(const struct kb_ev_trace *t, bool brief, struct kb_line *l)
 {
-    const cJSON *o = kb_json_get(event, "slowdown");
-    double ratio = kb_json_number(o, "ratio", NAN);
-    const char *unit = kb_json_text(o, "unit", "");
+    const struct kb_ev_slowdown *s = t->slowdown ?: &kb_unknown_slowdown;
+    const char *unit = s->unit ?: "";
     bool us = !strcmp(unit, "us");
     kb_span(l, KB_STYLE_DIM, "tracing slows it down ");
-    if (isnan(ratio)) {
-        kb_spanf(l, KB_STYLE_UNKNOWN, "– (%s)", kb_json_text(o, "ratio_reason", "unknown"));
+    if (isnan(s->ratio)) {
+        kb_spanf(l, KB_STYLE_UNKNOWN, "– (%s)", s->ratio_reason ?: "unknown");
         return;
     }
-    kb_spanf(l, ratio >= 1.1 ? KB_STYLE_WARN : KB_STYLE_STRONG, "%.2f x", ratio);
+    kb_spanf(l, s->ratio >= 1.1 ? KB_STYLE_WARN : KB_STYLE_STRONG, "%.2f x", s->ratio);
     if (brief)
         return;
-    kb_spanf(l, KB_STYLE_DIM, " (%s %s %s", in_unit(kb_json_number(o, "plain", NAN), us).s,
-             kb_sign(KB_SIGN_ARROW, l->ascii), in_unit(kb_json_number(o, "traced", NAN), us).s);
-    kb_spanf(l, KB_STYLE_DIM, "%s%s; %s)", us ? "" : " ", us ? "" : unit, kb_json_text(o, "method", "?"));
+    kb_spanf(l, KB_STYLE_DIM, " (%s %s %s", in_unit(s->plain, us).s, kb_sign(KB_SIGN_ARROW, l->ascii),
+             in_unit(s->traced, us).s);
+    kb_spanf(l, KB_STYLE_DIM, "%s%s; %s)", us ? "" : " ", us ? "" : unit, s->method ?: "?");
 }
 
-static void add_registers(const cJSON *event, struct kb_line *l)
+static void add_registers(const struct kb_ev_trace *t, struct kb_line *l)
 {
-    double plain = kb_json_number(kb_json_get(event, "registers"), "plain", NAN),
-           traced = kb_json_number(kb_json_get(event, "registers"), "traced", NAN);
-    if (!isnan(plain) && !isnan(traced))
-        kb_spanf(l, KB_STYLE_DIM, "  registers %.0f %s %.0f", plain, kb_sign(KB_SIGN_ARROW, l->ascii), traced);
+    const struct kb_ev_registers *r = t->registers ?: &kb_unknown_registers;
+    if (!isnan(r->plain) && !isnan(r->traced))
+        kb_spanf(l, KB_STYLE_DIM, "  registers %.0f %s %.0f", r->plain, kb_sign(KB_SIGN_ARROW, l->ascii), r->traced);
 }
 
-static void add_result(const cJSON *event, struct kb_line *l)
+static void add_result(const struct kb_ev_trace *t, struct kb_line *l)
 {
-    const cJSON *right = kb_json_get(event, "right");
-    if (cJSON_IsFalse(right))
-        kb_spanf(l, KB_STYLE_BAD, "  the traced code is WRONG: %s", kb_json_text(event, "wrong", "?"));
-    else if (cJSON_IsTrue(right))
+    if (t->right == KB_NO)
+        kb_spanf(l, KB_STYLE_BAD, "  the traced code is WRONG: %s", t->wrong ?: "?");
+    else if (t->right == KB_YES)
         kb_span(l, KB_STYLE_DIM, "  its result is right");
 }
 
-static void add_launch(const cJSON *launch, bool several, bool brief, struct kb_line *l)
+static void add_launch(const struct kb_ev_traced_launch *t, bool several, bool brief, struct kb_line *l)
 {
-    double lost = kb_json_number(launch, "lost_events", 0), unfinished = kb_json_number(launch, "unfinished_warps", 0),
-           waves = kb_json_number(launch, "waves", NAN), tail = kb_json_number(launch, "tail_share", NAN);
     kb_span(l, KB_STYLE_TEXT, "  ");
     if (several)
-        kb_spanf(l, KB_STYLE_STRONG, "%s ", kb_json_text(launch, "kernel", "?"));
-    kb_spanf(l, KB_STYLE_TEXT, "%s", kb_json_text(launch, "which", "?"));
-    kb_spanf(l, lost > 0 ? KB_STYLE_WARN : KB_STYLE_DIM, ", %s events lost", kb_show_count(lost).s);
-    if (unfinished > 0)
-        kb_spanf(l, KB_STYLE_WARN, ", %s warps never came to their end", kb_show_count(unfinished).s);
-    if (!isnan(waves))
-        kb_spanf(l, KB_STYLE_TEXT, ", %.1f waves", waves);
-    if (!isnan(tail))
-        kb_spanf(l, KB_STYLE_TEXT, ", idle at the end %s", kb_show_percent(tail).s);
-    double min = kb_json_number(launch, "block_min_us", NAN), median = kb_json_number(launch, "block_median_us", NAN),
-           max = kb_json_number(launch, "block_max_us", NAN);
-    bool us = !isnan(median);
-    if (!us) {
-        min = kb_json_number(launch, "block_min_ticks", NAN);
-        median = kb_json_number(launch, "block_median_ticks", NAN);
-        max = kb_json_number(launch, "block_max_ticks", NAN);
-    }
+        kb_spanf(l, KB_STYLE_STRONG, "%s ", t->kernel ?: "?");
+    kb_spanf(l, KB_STYLE_TEXT, "%s", t->which ?: "?");
+    kb_spanf(l, t->lost_events > 0 ? KB_STYLE_WARN : KB_STYLE_DIM, ", %s events lost",
+             kb_show_count(t->lost_events > 0 ? t->lost_events : 0).s);
+    if (t->unfinished_warps > 0)
+        kb_spanf(l, KB_STYLE_WARN, ", %s warps never came to their end", kb_show_count(t->unfinished_warps).s);
+    if (!isnan(t->waves))
+        kb_spanf(l, KB_STYLE_TEXT, ", %.1f waves", t->waves);
+    if (!isnan(t->tail_share))
+        kb_spanf(l, KB_STYLE_TEXT, ", idle at the end %s", kb_show_percent(t->tail_share).s);
+    bool us = !isnan(t->block_median_us);
+    double min = us ? t->block_min_us : t->block_min_ticks, max = us ? t->block_max_us : t->block_max_ticks,
+           median = us ? t->block_median_us : t->block_median_ticks;
     if (!isnan(median) && !brief)
         kb_spanf(l, KB_STYLE_DIM, ", a block %s to %s, median %s", in_unit(min, us).s, in_unit(max, us).s,
                  in_unit(median, us).s);
 }
 
-static void add_clock(const cJSON *event, struct kb_line *l)
+static void add_clock(const struct kb_ev_trace *t, struct kb_line *l)
 {
-    double rate = kb_json_number(event, "ticks_per_us", NAN), step = kb_json_number(event, "timer_step_ns", NAN);
-    if (kb_json_bool(event, "emulated", false))
+    if (t->emulated)
         kb_span(l, KB_STYLE_WARN, "emulated: instructions of the warp, not time");
-    else if (isnan(rate))
+    else if (isnan(t->ticks_per_us))
         kb_span(l, KB_STYLE_WARN, "cycles; the clock's rate is not known, each SM begins at 0");
-    else if (isnan(step))
-        kb_spanf(l, KB_STYLE_WARN, "%.0f MHz, SMs laid side by side, how well is not known: %s", rate,
-                 kb_json_text(event, "timer_step_ns_reason", "the timer's step was not seen"));
+    else if (isnan(t->timer_step_ns))
+        kb_spanf(l, KB_STYLE_WARN, "%.0f MHz, SMs laid side by side, how well is not known: %s", t->ticks_per_us,
+                 t->timer_step_ns_reason ?: "the timer's step was not seen");
     else
-        kb_spanf(l, KB_STYLE_DIM, "%.0f MHz, SMs laid side by side within %s", rate, kb_show_time(step / 1000).s);
+        kb_spanf(l, KB_STYLE_DIM, "%.0f MHz, SMs laid side by side within %s", t->ticks_per_us,
+                 kb_show_time(t->timer_step_ns / 1000).s);
 }
 
-static void add_head(const cJSON *event, int width, bool brief, int most, struct kb_lines *out)
+static void add_head(const struct kb_ev_trace *t, int width, bool brief, int most, struct kb_lines *out)
 {
     struct kb_line l = {.ascii = out->ascii};
-    const cJSON *launches = kb_json_get(event, "launches"), *item;
-    add_slowdown(event, brief, &l);
-    add_registers(event, &l);
-    add_result(event, &l);
+    add_slowdown(t, brief, &l);
+    add_registers(t, &l);
+    add_result(t, &l);
     kb_lines_wrap(out, &l, width, 2, brief && most > 1 ? most - 1 : 0);
     kb_line_clear(&l);
-    add_clock(event, &l);
-    cJSON_ArrayForEach (item, launches)
-        add_launch(item, cJSON_GetArraySize(launches) > 1, brief, &l);
+    add_clock(t, &l);
+    for (int i = 0; i < t->launches_count; i++)
+        add_launch(&t->launches[i], t->launches_count > 1, brief, &l);
     kb_lines_wrap(out, &l, width, 2, brief && most > out->count ? most - out->count : 0);
     kb_line_free(&l);
 }
 
-void kb_timeline_head(const cJSON *event, int width, int most, struct kb_lines *out)
+void kb_timeline_head(const struct kb_ev_trace *t, int width, int most, struct kb_lines *out)
 {
     struct kb_lines whole = {.ascii = out->ascii};
-    add_head(event, width, false, most, &whole);
-    add_head(event, width, whole.count > most, most, out);
+    add_head(t, width, false, most, &whole);
+    add_head(t, width, whole.count > most, most, out);
     kb_lines_free(&whole);
 }
 
 // ---- below
 
-static bool is_seen(const cJSON *section)
+static bool is_seen(const struct kb_ev_span_sums *section)
 {
-    return kb_json_number(section, "spans", 0) > 0;
+    return section->spans > 0;
 }
 
-static void add_compact(const cJSON *event, int width, struct kb_lines *out)
+static void add_compact(const struct kb_ev_trace *t, int width, struct kb_lines *out)
 {
-    const cJSON *item;
     struct kb_line l = {.ascii = out->ascii};
-    int i = 0;
-    cJSON_ArrayForEach (item, kb_json_get(event, "sections")) {
+    for (int i = 0; i < t->sections_count; i++) {
         char letter[2] = {kb_trace_letter(i), 0};
-        bool seen = is_seen(item);
-        i++;
-        if (!seen)
+        if (!is_seen(&t->sections[i]))
             continue;
-        kb_span(&l, kb_timeline_style(i - 1), letter);
-        kb_spanf(&l, KB_STYLE_TEXT, " %s", kb_json_text(item, "name", "?"));
-        kb_spanf(&l, KB_STYLE_STRONG, " %s  ", kb_show_percent(kb_json_number(item, "share", NAN)).s);
+        kb_span(&l, kb_timeline_style(i), letter);
+        kb_spanf(&l, KB_STYLE_TEXT, " %s", t->sections[i].name ?: "?");
+        kb_spanf(&l, KB_STYLE_STRONG, " %s  ", kb_show_percent(t->sections[i].share).s);
     }
     kb_lines_wrap(out, &l, width, 0, 0);
     kb_line_free(&l);
 }
 
-static void add_number(struct kb_line *l, int column, const cJSON *section, const char *what)
+static void add_number(struct kb_line *l, int column, double us, double ticks)
 {
-    char *us_key = kb_format("%s_us", what), *ticks_key = kb_format("%s_ticks", what);
-    double us = kb_json_number(section, us_key, NAN), ticks = kb_json_number(section, ticks_key, NAN);
     kb_span_right(l, column, KB_STYLE_NUMBER, isnan(us) ? kb_show_count(floor(ticks + 0.5)).s : kb_show_time(us).s);
-    free(us_key);
-    free(ticks_key);
 }
 
-static void add_row(const cJSON *section, int index, int width, struct kb_lines *out)
+static void add_row(const struct kb_ev_span_sums *s, int index, int width, struct kb_lines *out)
 {
     struct kb_line *l = kb_lines_add(out);
     char letter[2] = {kb_trace_letter(index), 0};
     kb_span(l, kb_timeline_style(index), letter);
     kb_span(l, KB_STYLE_TEXT, " ");
-    kb_span_cut(l, NAME - 3, KB_STYLE_TEXT, kb_json_text(section, "name", "?"));
-    kb_span_right(l, NAME + 6, KB_STYLE_STRONG, kb_show_percent(kb_json_number(section, "share", NAN)).s);
-    kb_span_right(l, NAME + 18, KB_STYLE_NUMBER, kb_show_count(kb_json_number(section, "spans", 0)).s);
-    add_number(l, NAME + 30, section, "mean");
-    add_number(l, NAME + 42, section, "median");
-    add_number(l, NAME + 54, section, "max");
+    kb_span_cut(l, NAME - 3, KB_STYLE_TEXT, s->name ?: "?");
+    kb_span_right(l, NAME + 6, KB_STYLE_STRONG, kb_show_percent(s->share).s);
+    kb_span_right(l, NAME + 18, KB_STYLE_NUMBER, kb_show_count(s->spans).s);
+    add_number(l, NAME + 30, s->mean_us, s->mean_ticks);
+    add_number(l, NAME + 42, s->median_us, s->median_ticks);
+    add_number(l, NAME + 54, s->max_us, s->max_ticks);
     if (width >= NAME + 80) {
-        char *imbalance = kb_format("%.2f x", kb_json_number(section, "imbalance", NAN));
+        char *imbalance = kb_format("%.2f x", s->imbalance);
         kb_span_right(l, NAME + 66, KB_STYLE_NUMBER, imbalance);
         free(imbalance);
-        if (kb_json_number(section, "line", 0) > 0)
-            kb_spanf(l, KB_STYLE_DIM, "  %s:%d", kb_json_text(section, "file", ""),
-                     (int)kb_json_int(section, "line", 0));
+        if (s->line > 0)
+            kb_spanf(l, KB_STYLE_DIM, "  %s:%d", s->file ?: "", (int)s->line);
     }
 }
 
-static void add_table(const cJSON *event, int width, struct kb_lines *out)
+static void add_table(const struct kb_ev_trace *t, int width, struct kb_lines *out)
 {
-    const cJSON *item;
     struct kb_line *l = kb_lines_add(out);
-    int i = 0;
     kb_span(l, KB_STYLE_DIM, "section");
     kb_span_right(l, NAME + 6, KB_STYLE_DIM, "share");
     kb_span_right(l, NAME + 18, KB_STYLE_DIM, "spans");
@@ -207,21 +185,18 @@ static void add_table(const cJSON *event, int width, struct kb_lines *out)
     kb_span_right(l, NAME + 54, KB_STYLE_DIM, "longest");
     if (width >= NAME + 80)
         kb_span(l, KB_STYLE_DIM, "   busiest warp over the mean");
-    cJSON_ArrayForEach (item, kb_json_get(event, "sections")) {
-        if (is_seen(item))
-            add_row(item, i, width, out);
-        i++;
-    }
+    for (int i = 0; i < t->sections_count; i++)
+        if (is_seen(&t->sections[i]))
+            add_row(&t->sections[i], i, width, out);
 }
 
-void kb_timeline_sections(const cJSON *event, int width, int most, struct kb_lines *out)
+void kb_timeline_sections(const struct kb_ev_trace *t, int width, int most, struct kb_lines *out)
 {
-    const cJSON *item;
     int seen = 1; // the table's head
-    cJSON_ArrayForEach (item, kb_json_get(event, "sections"))
-        seen += is_seen(item);
+    for (int i = 0; i < t->sections_count; i++)
+        seen += is_seen(&t->sections[i]);
     if (seen <= most && width >= NAME + 56)
-        add_table(event, width, out);
+        add_table(t, width, out);
     else
-        add_compact(event, width, out);
+        add_compact(t, width, out);
 }

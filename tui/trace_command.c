@@ -18,11 +18,17 @@ struct command {
     struct kb_session *session;
     struct kb_model model;
     struct kb_app app;
+    char *line; // the last `trace` event, for --json
 };
 
 static void on_event(void *context, const cJSON *event)
 {
-    kb_model_apply(&((struct command *)context)->model, event);
+    struct command *c = context;
+    kb_model_apply(&c->model, event);
+    if (!strcmp(kb_json_text(event, "type", ""), "trace")) {
+        free(c->line);
+        c->line = kb_json_line(event);
+    }
 }
 
 static const struct kb_trace *spans(void *context, const char *variant, int version)
@@ -55,38 +61,31 @@ static void add_frame(struct command *c, struct kb_text *out)
     kb_script_screen(&script, out);
 }
 
-// What became of it: the event, or why there is none.
-static const cJSON *outcome(const struct command *c, const char **why)
+// Why there is no trace; NULL: there is one.
+static const char *why_not(const struct command *c)
 {
     const struct kb_model *m = &c->model;
-    int i = kb_model_variant_index(m, c->options->variant);
-    const struct kb_model_version *v = kb_model_current(m, i);
-    const cJSON *event = v ? v->trace : NULL;
-    *why = !strcmp(kb_json_text(event, "state", ""), "done") ? NULL
-           : event                                           ? kb_json_text(event, "reason", "it did not end")
-           : m->status_text                                  ? m->status_text
-                                                             : "the version has no verdict";
-    return event;
+    const struct kb_model_version *v = kb_model_current(m, kb_model_variant_index(m, c->options->variant));
+    const struct kb_ev_trace *trace = v ? v->trace : NULL;
+    if (trace && trace->state && !strcmp(trace->state, "done"))
+        return NULL;
+    return trace ? trace->reason ?: "it did not end" : m->status_text ?: "the version has no verdict";
 }
 
 static int tell(struct command *c)
 {
-    const char *why;
-    const cJSON *event = outcome(c, &why);
+    const char *why = why_not(c);
     struct kb_text out = {0};
     kb_app_init(&c->app, &c->model, !kb_locale_begin() || c->options->ascii);
     c->app.driver = (struct kb_driver){.context = c, .trace = spans};
     c->app.variant = kb_model_variant_index(&c->model, c->options->variant);
     c->app.now_ms = c->model.now_ms;
-    if (c->options->json && event) {
-        char *line = kb_json_line(event);
-        kb_text_addf(&out, "%s\n", line);
-        free(line);
-    } else if (!why && c->options->columns) {
+    if (c->options->json && c->line)
+        kb_text_addf(&out, "%s\n", c->line);
+    else if (!why && c->options->columns)
         add_frame(c, &out);
-    } else if (!why) {
+    else if (!why)
         add_text(c, &out);
-    }
     bool bad = out.size && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout));
     if (why) {
         char *text = kb_cleaned(why);
@@ -131,5 +130,6 @@ int kb_run_trace(const struct kb_options *o)
     }
     kb_session_free(c.session);
     kb_model_free(&c.model);
+    free(c.line);
     return code;
 }

@@ -101,8 +101,8 @@ static bool says_hung(const char *reason)
 // What was found says more than what came out of it; KB_OUTCOMES: nothing was found at this rung.
 static enum kb_outcome found(const struct kb_model_version *v, int rung)
 {
-    const cJSON *finding = rung >= 0 ? kb_model_finding(v, (enum kb_rung)rung) : NULL;
-    const struct kb_finding_kind *kind = finding ? kb_finding_kind(kb_json_text(finding, "kind", "")) : NULL;
+    const struct kb_ev_finding *finding = rung >= 0 ? kb_model_finding(v, (enum kb_rung)rung) : NULL;
+    const struct kb_finding_kind *kind = finding ? kb_finding_kind(finding->kind ?: "") : NULL;
     for (int i = 0; kind && i < KB_OUTCOMES; i++)
         if (!strcmp(outcomes[i].word, kind->word))
             return (enum kb_outcome)i;
@@ -206,16 +206,12 @@ double kb_speed_us(const struct kb_model *m, const struct kb_model_version *v, i
     return kb_json_number(kb_json_get(timing, "cold"), "median_us", NAN);
 }
 
-int kb_first_error(const cJSON *errors)
+const struct kb_ev_message *kb_first_error(const struct kb_ev_errors *e)
 {
-    int index = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach (item, kb_json_get(errors, "errors")) {
-        if (!strcmp(kb_json_text(item, "severity", ""), "error"))
-            return index;
-        index++;
-    }
-    return -1;
+    for (int i = 0; e && i < e->errors_count; i++)
+        if (e->errors[i].severity && !strcmp(e->errors[i].severity, "error"))
+            return &e->errors[i];
+    return NULL;
 }
 
 static void add_value(struct kb_text *out, const cJSON *value)

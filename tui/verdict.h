@@ -54,8 +54,8 @@ double kb_speed_us(const struct kb_model *, const struct kb_model_version *, int
 int kb_failed_rung(const struct kb_model_version *);
 // The first that failed perhaps since its bench is guessed, -1 if none.
 int kb_doubted_rung(const struct kb_model_version *);
-// Index of the first entry of `errors` with severity error; -1 if none.
-int kb_first_error(const cJSON *errors);
+// The first with severity error; NULL if none, or for NULL.
+const struct kb_ev_message *kb_first_error(const struct kb_ev_errors *);
 // "y[3,1020]: got 0.125, want 0.0313", or what else is wrong with an output; "" if nothing.
 void kb_explain_output(struct kb_text *, const cJSON *output);
 

@@ -155,11 +155,6 @@ static void add_margin(struct kb_line *l, const struct kb_subject *s)
         kb_spanf(l, margin > 0.9 ? KB_STYLE_WARN : KB_STYLE_TEXT, "   %s of its bound", kb_show_margin(margin).s);
 }
 
-static const cJSON *main_kernel(const struct kb_model_version *v)
-{
-    return v ? cJSON_GetArrayItem(kb_json_get(v->resources, "kernels"), 0) : NULL;
-}
-
 static void add_was_is(struct kb_line *l, const char *name, double was, double is, double scale, const char *unit)
 {
     if (isnan(is))
@@ -173,27 +168,26 @@ static void add_was_is(struct kb_line *l, const char *name, double was, double i
 
 static void add_resources(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *now = main_kernel(s->version), *then = main_kernel(baseline_of(s));
-    double spills = kb_json_number(now, "spill_store_bytes", 0) + kb_json_number(now, "spill_load_bytes", 0);
-    add_was_is(l, "registers", kb_json_number(then, "registers", NAN), kb_json_number(now, "registers", NAN), 1, "");
+    const struct kb_ev_kernel_resources *now = kb_model_kernel(s->version), *then = kb_model_kernel(baseline_of(s));
+    double spills = fmax(now->spill_store_bytes, 0) + fmax(now->spill_load_bytes, 0); // unknown: 0
+    add_was_is(l, "registers", then->registers, now->registers, 1, "");
     if (spills > 0) {
         gap(l);
         kb_spanf(l, KB_STYLE_WARN, "spills %s", kb_show_bytes(spills).s);
     }
-    add_was_is(l, "occupancy", kb_json_number(then, "occupancy", NAN), kb_json_number(now, "occupancy", NAN), 100, "%");
+    add_was_is(l, "occupancy", then->occupancy, now->occupancy, 100, "%");
 }
 
 static void add_goal(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *goal = s->version->goal;
+    const struct kb_ev_goal *goal = s->version->goal;
     if (!goal)
         return;
     gap(l);
-    bool met = kb_json_bool(goal, "met", false);
-    double value = kb_json_number(goal, "value", NAN), wanted = kb_json_number(goal, "wanted", NAN);
+    bool met = goal->met == KB_YES;
     kb_span(l, met ? KB_STYLE_GOOD : KB_STYLE_WARN, met ? "goal MET" : "goal not met");
-    if (!isnan(value))
-        kb_spanf(l, KB_STYLE_DIM, " %s of %s", kb_show_percent(value).s, kb_show_percent(wanted).s);
+    if (!isnan(goal->value))
+        kb_spanf(l, KB_STYLE_DIM, " %s of %s", kb_show_percent(goal->value).s, kb_show_percent(goal->wanted).s);
 }
 
 // Without a time: what was counted says why it will be fast or slow.
@@ -253,23 +247,21 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
 
 static void add_compile_error(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *list = kb_json_get(s->version->errors, "errors"), *item;
-    int first = kb_first_error(s->version->errors), count = 0;
-    cJSON_ArrayForEach (item, list)
-        count += !strcmp(kb_json_text(item, "severity", ""), "error");
+    const struct kb_ev_errors *e = s->version->errors;
+    const struct kb_ev_message *first = kb_first_error(e);
+    int count = 0;
     gap(l);
-    if (first < 0) {
+    if (!first) {
         int rung = kb_failed_rung(s->version);
         const char *reason = rung < 0 ? NULL : s->version->rungs[rung].reason;
         kb_span(l, KB_STYLE_TEXT, reason ? reason : "see the log");
         return;
     }
-    item = cJSON_GetArrayItem(list, first);
-    const char *file = kb_json_text(item, "file", "");
-    if (*file)
-        kb_spanf(l, KB_STYLE_STRONG, "%s:%d:%d ", file, (int)kb_json_int(item, "line", 0),
-                 (int)kb_json_int(item, "column", 0));
-    kb_span(l, KB_STYLE_TEXT, kb_json_text(item, "text", ""));
+    for (int i = 0; i < e->errors_count; i++)
+        count += e->errors[i].severity && !strcmp(e->errors[i].severity, "error");
+    if (first->file && *first->file)
+        kb_spanf(l, KB_STYLE_STRONG, "%s:%d:%d ", first->file, (int)first->line, (int)first->column);
+    kb_span(l, KB_STYLE_TEXT, first->text ?: "");
     if (count > 1)
         kb_spanf(l, KB_STYLE_DIM, "  +%d more", count - 1);
 }
@@ -321,29 +313,27 @@ static void add_running(struct kb_line *l, const struct kb_subject *s)
 
 static void add_finding(struct kb_line *l, const struct kb_subject *s, enum kb_rung rung)
 {
-    const cJSON *first = kb_model_finding(s->version, rung), *item;
+    const struct kb_ev_finding *first = kb_model_finding(s->version, rung);
     int more = -1;
-    cJSON_ArrayForEach (item, s->version->findings)
-        more += kb_json_bool(item, "fails", true);
-    const char *label = kb_json_text(first, "label", "");
-    kb_spanf(l, KB_STYLE_STRONG, "   %s:%d ", kb_json_text(first, "file", "?"), (int)kb_json_int(first, "line", 0));
-    kb_span(l, KB_STYLE_TEXT, kb_json_text(first, "text", ""));
+    for (int i = 0; i < s->version->finding_count; i++)
+        more += s->version->findings[i].fails;
+    kb_spanf(l, KB_STYLE_STRONG, "   %s:%d ", first->file ?: "?", (int)first->line);
+    kb_span(l, KB_STYLE_TEXT, first->text ?: "");
     if (more > 0)
         kb_spanf(l, KB_STYLE_DIM, "  +%d more", more);
-    if (*label)
-        kb_spanf(l, KB_STYLE_DIM, "   case %s", label);
+    if (first->label && *first->label)
+        kb_spanf(l, KB_STYLE_DIM, "   case %s", first->label);
 }
 
 // Of a version that failed where it ran: the line that the full check names.
 static void add_cause(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *cause = kb_model_cause(s->version);
+    const struct kb_ev_finding *cause = kb_model_cause(s->version);
     if (!cause)
         return;
-    bool fails = kb_json_bool(cause, "fails", true);
     char *place = kb_finding_place(cause);
-    kb_spanf(l, KB_STYLE_STRONG, "   %s%s: ", fails ? "" : "perhaps ", place);
-    kb_span(l, KB_STYLE_TEXT, kb_json_text(cause, "text", ""));
+    kb_spanf(l, KB_STYLE_STRONG, "   %s%s: ", cause->fails ? "" : "perhaps ", place);
+    kb_span(l, KB_STYLE_TEXT, cause->text ?: "");
     free(place);
 }
 

@@ -53,19 +53,16 @@ struct change {
     double by;
 };
 
-static int add_classes(struct change *list, int count, const cJSON *sass, double sign)
+static int add_classes(struct change *list, int count, const struct kb_ev_sass_kernel *kernel, double sign)
 {
-    const cJSON *kernel, *item;
-    cJSON_ArrayForEach (kernel, kb_json_get(sass, "kernels")) {
-        cJSON_ArrayForEach (item, kb_json_get(kernel, "by_class")) {
-            int k = 0;
-            while (k < count && strcmp(list[k].name, item->string))
-                k++;
-            if (k == count && count < CLASSES)
-                list[count++] = (struct change){item->string, 0};
-            if (k < count)
-                list[k].by += sign * item->valuedouble;
-        }
+    for (int i = 0; i < kernel->by_class_count; i++) {
+        int k = 0;
+        while (k < count && strcmp(list[k].name, kernel->by_class[i].name))
+            k++;
+        if (k == count && count < CLASSES)
+            list[count++] = (struct change){kernel->by_class[i].name, 0};
+        if (k < count)
+            list[k].by += sign * kernel->by_class[i].value;
     }
     return count;
 }
@@ -79,11 +76,14 @@ static int by_size(const void *a, const void *b)
 void kb_note_classes(struct kb_line *l, const struct kb_subject *s, const struct kb_model_version *baseline)
 {
     struct change list[CLASSES];
-    const cJSON *now = s->version->sass, *then = baseline ? baseline->sass : NULL;
-    if (!cJSON_GetArraySize(kb_json_get(now, "kernels")) || !cJSON_GetArraySize(kb_json_get(then, "kernels")))
+    const struct kb_ev_sass *now = s->version->sass, *then = baseline ? baseline->sass : NULL;
+    int count = 0;
+    if (!now || !then || !now->kernels_count || !then->kernels_count)
         return;
-    int count = add_classes(list, 0, now, 1);
-    count = add_classes(list, count, then, -1);
+    for (int i = 0; i < now->kernels_count; i++)
+        count = add_classes(list, count, &now->kernels[i], 1);
+    for (int i = 0; i < then->kernels_count; i++)
+        count = add_classes(list, count, &then->kernels[i], -1);
     qsort(list, (size_t)count, sizeof *list, by_size);
     for (int i = 0; i < count && i < CLASSES_NAMED && list[i].by != 0; i++) {
         if (i)
@@ -183,10 +183,9 @@ static void add_clock(struct kb_line *l, const cJSON *timing)
 static void add_findings(struct kb_line *l, const struct kb_model_version *v)
 {
     int warnings = 0, accepted = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach (item, v->findings) {
-        warnings += kb_finding_warns(item);
-        accepted += kb_json_get(item, "accepted") != NULL;
+    for (int i = 0; i < v->finding_count; i++) {
+        warnings += kb_finding_warns(&v->findings[i]);
+        accepted += v->findings[i].accepted != NULL;
     }
     if (warnings)
         kb_spanf(l, KB_STYLE_WARN, "   %d warning%s: see errors", warnings, warnings > 1 ? "s" : "");

@@ -1,6 +1,5 @@
 // The pane of machine code over a session: what is asked of it, and what is shown meanwhile. Drawing a listing or a
 // diff is view_sass.c's work.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/evidence.h"
 #include "tui/view.h"
@@ -114,7 +113,7 @@ static void read_samples(const struct kb_app *a, struct subject *s)
     struct kb_code_request request = {
         .kind = KB_CODE_SAMPLES, .variant = s->request.variant, .version = s->request.version};
     struct kb_code_answer answer = {0};
-    if (!v || !v->sections || kb_counted_event(v->sections) || !a->driver.code)
+    if (!v || !v->sections || kb_is_counted(v->sections->source) || !a->driver.code)
         return;
     a->driver.code(a->driver.context, &request, &answer);
     s->samples = answer.samples;
@@ -193,17 +192,18 @@ static bool as_text(const struct kb_app *a)
 // What is known of a version's machine code without its listing.
 static void add_summary(const struct kb_app *a, int width, struct kb_lines *out)
 {
-    const cJSON *kernel, *item;
-    cJSON_ArrayForEach (kernel, kb_json_get(kb_sass_event(kb_app_version(a)), "kernels")) {
+    const struct kb_model_version *v = kb_app_version(a);
+    const struct kb_ev_sass *sass = v && v->sass ? v->sass : &kb_unknown_sass;
+    for (int i = 0; i < sass->kernels_count; i++) {
+        const struct kb_ev_sass_kernel *kernel = &sass->kernels[i];
         struct kb_line line = {.ascii = a->ascii};
-        int live = (int)kb_json_int(kernel, "live_registers_peak", 0);
         kb_lines_add(out);
-        kb_span(&line, KB_STYLE_TITLE, kb_json_text(kernel, "name", "?"));
-        kb_spanf(&line, KB_STYLE_DIM, "  %d instructions", (int)kb_json_int(kernel, "instructions", 0));
-        if (live > 0)
-            kb_spanf(&line, KB_STYLE_DIM, ", at most %d registers live", live);
-        cJSON_ArrayForEach (item, kb_json_get(kernel, "by_class"))
-            kb_spanf(&line, KB_STYLE_TEXT, "  %s %.0f", item->string ? item->string : "?", item->valuedouble);
+        kb_span(&line, KB_STYLE_TITLE, kernel->name ?: "?");
+        kb_spanf(&line, KB_STYLE_DIM, "  %.0f instructions", kernel->instructions);
+        if (kernel->live_registers_peak > 0)
+            kb_spanf(&line, KB_STYLE_DIM, ", at most %.0f registers live", kernel->live_registers_peak);
+        for (int k = 0; k < kernel->by_class_count; k++)
+            kb_spanf(&line, KB_STYLE_TEXT, "  %s %.0f", kernel->by_class[k].name, kernel->by_class[k].value);
         kb_lines_wrap(out, &line, width, 2, 0);
         kb_line_free(&line);
     }

@@ -34,23 +34,23 @@ static void add_version(const struct kb_model_version *v, int width, struct kb_l
 }
 
 // "registers  (2 blocks/SM by registers, 8 by shared memory, 4 by threads, 32 by blocks)"
-static void add_limits(const cJSON *kernel, int width, struct kb_lines *out)
+static void add_limits(const struct kb_ev_kernel_resources *k, int width, struct kb_lines *out)
 {
-    static const struct {
-        const char *key, *name;
-    } kinds[] = {
-        {"registers", "registers"}, {"shared_memory", "shared memory"}, {"threads", "threads"}, {"blocks", "blocks"}};
-    const char *by = kb_json_text(kernel, "limited_by", NULL);
-    const cJSON *limits = kb_json_get(kernel, "limits");
+    const struct kb_ev_limits *limits = k->limits ?: &kb_unknown_limits;
+    const struct {
+        double blocks;
+        const char *name;
+    } kinds[] = {{limits->registers, "registers"},
+                 {limits->shared_memory, "shared memory"},
+                 {limits->threads, "threads"},
+                 {limits->blocks, "blocks"}};
     struct kb_text all = {0};
-    if (!by)
+    if (!k->limited_by)
         return;
-    for (size_t i = 0; i < KB_COUNT(kinds); i++) {
-        double blocks = kb_json_number(limits, kinds[i].key, NAN);
-        if (isfinite(blocks))
-            kb_text_addf(&all, all.size ? ", %.0f by %s" : "%.0f blocks/SM by %s", blocks, kinds[i].name);
-    }
-    char *text = all.size ? kb_format("%s  (%s)", by, all.data) : kb_strdup(by);
+    for (size_t i = 0; i < KB_COUNT(kinds); i++)
+        if (isfinite(kinds[i].blocks))
+            kb_text_addf(&all, all.size ? ", %.0f by %s" : "%.0f blocks/SM by %s", kinds[i].blocks, kinds[i].name);
+    char *text = all.size ? kb_format("%s  (%s)", k->limited_by, all.data) : kb_strdup(k->limited_by);
     kb_detail_item(out, width, "limited by", KB_STYLE_TEXT, text);
     free(text);
     kb_text_free(&all);
@@ -58,19 +58,20 @@ static void add_limits(const cJSON *kernel, int width, struct kb_lines *out)
 
 static void add_resources(const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    const cJSON *k, *kernels = kb_json_get(v->resources, "kernels");
-    if (cJSON_GetArraySize(kernels))
+    const struct kb_ev_resources *r = v->resources ?: &kb_unknown_resources;
+    if (r->kernels_count)
         kb_detail_heading(out, "resources");
-    cJSON_ArrayForEach (k, kernels) {
-        kb_detail_item(out, width, "kernel", KB_STYLE_STRONG, kb_json_text(k, "name", "?"));
-        kb_detail_measured(out, width, "registers", k, "registers", kb_show_count);
-        double spills = kb_json_number(k, "spill_store_bytes", NAN) + kb_json_number(k, "spill_load_bytes", NAN);
+    for (int i = 0; i < r->kernels_count; i++) {
+        const struct kb_ev_kernel_resources *k = &r->kernels[i];
+        kb_detail_item(out, width, "kernel", KB_STYLE_STRONG, k->name ?: "?");
+        kb_detail_known(out, width, "registers", KB_MEASURED(k, registers), kb_show_count);
+        double spills = k->spill_store_bytes + k->spill_load_bytes;
         kb_detail_item(out, width, "spills", spills > 0 ? KB_STYLE_WARN : KB_STYLE_NUMBER, kb_show_bytes(spills).s);
-        kb_detail_measured(out, width, "shared", k, "shared_bytes", kb_show_bytes);
-        kb_detail_measured(out, width, "dynamic shared", k, "dynamic_shared_bytes", kb_show_bytes);
-        kb_detail_measured(out, width, "block", k, "block_threads", kb_show_count);
-        kb_detail_measured(out, width, "blocks/SM", k, "blocks_per_sm", kb_show_count);
-        kb_detail_measured(out, width, "occupancy", k, "occupancy", kb_show_percent);
+        kb_detail_known(out, width, "shared", KB_MEASURED(k, shared_bytes), kb_show_bytes);
+        kb_detail_known(out, width, "dynamic shared", KB_MEASURED(k, dynamic_shared_bytes), kb_show_bytes);
+        kb_detail_known(out, width, "block", k->block_threads, NULL, kb_show_count);
+        kb_detail_known(out, width, "blocks/SM", KB_MEASURED(k, blocks_per_sm), kb_show_count);
+        kb_detail_known(out, width, "occupancy", KB_MEASURED(k, occupancy), kb_show_percent);
         add_limits(k, width, out);
     }
 }

@@ -21,13 +21,12 @@ static enum kb_style severity_style(const char *severity)
 
 // The source line with a caret under the column. Both are laid out as they are shown, so that marks for controls and
 // wide characters do not shift the caret.
-static void add_source(const struct kb_app *a, const cJSON *error, int width, struct kb_lines *out)
+static void add_source(const struct kb_app *a, const struct kb_ev_message *m, int width, struct kb_lines *out)
 {
-    const char *file = kb_json_text(error, "file", "");
-    int number = (int)kb_json_int(error, "line", 0), column = (int)kb_json_int(error, "column", 0);
-    const char *text = kb_json_text(error, "source", NULL);
-    if (!text && a->driver.source_line && *file && number > 0)
-        text = a->driver.source_line(a->driver.context, file, number);
+    int number = (int)m->line, column = (int)m->column;
+    const char *text = m->source;
+    if (!text && a->driver.source_line && m->file && *m->file && number > 0)
+        text = a->driver.source_line(a->driver.context, m->file, number);
     if (!text)
         return;
     size_t before = column > 1 ? (size_t)column - 1 : 0, n = strlen(text);
@@ -53,24 +52,20 @@ static void add_source(const struct kb_app *a, const cJSON *error, int width, st
 
 static void add_compiler(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    const cJSON *error;
-    cJSON_ArrayForEach (error, kb_json_get(v->errors, "errors")) {
+    for (int i = 0; v->errors && i < v->errors->errors_count; i++) {
         struct kb_line line = {.ascii = a->ascii};
-        const char *file = kb_json_text(error, "file", ""), *severity = kb_json_text(error, "severity", "error");
-        if (*file)
-            kb_spanf(&line, KB_STYLE_STRONG, "%s:%d:%d ", file, (int)kb_json_int(error, "line", 0),
-                     (int)kb_json_int(error, "column", 0));
+        const struct kb_ev_message *m = &v->errors->errors[i];
+        const char *severity = m->severity ?: "error";
+        if (m->file && *m->file)
+            kb_spanf(&line, KB_STYLE_STRONG, "%s:%d:%d ", m->file, (int)m->line, (int)m->column);
         kb_spanf(&line, severity_style(severity), "%s: ", severity);
-        kb_span(&line, KB_STYLE_TEXT, kb_json_text(error, "text", ""));
+        kb_span(&line, KB_STYLE_TEXT, m->text ?: "");
         kb_lines_wrap(out, &line, width, 4, 0);
         kb_line_free(&line);
-        add_source(a, error, width, out);
+        add_source(a, m, width, out);
     }
-    double dropped = kb_json_number(v->errors, "dropped", 0);
-    if (dropped > 0)
-        kb_spanf(kb_lines_add(out), KB_STYLE_DIM, "and %s more", kb_show_count(dropped).s);
     const struct kb_rung_state *r = &v->rungs[KB_RUNG_COMPILE];
-    if (r->status == KB_STATUS_FAIL && kb_first_error(v->errors) < 0)
+    if (r->status == KB_STATUS_FAIL && !kb_first_error(v->errors))
         kb_lines_text(out, KB_STYLE_BAD, width, 0, r->reason ? r->reason : "the compiler gave no reason: see the log");
 }
 
@@ -80,11 +75,10 @@ static void add_failed_rung(const struct kb_model_version *v, int width, struct 
     if (rung < 0 || rung == KB_RUNG_COMPILE || !v->rungs[rung].reason)
         return;
     struct kb_line line = {.ascii = out->ascii};
-    const cJSON *finding = kb_model_finding(v, (enum kb_rung)rung);
+    const struct kb_ev_finding *finding = kb_model_finding(v, (enum kb_rung)rung);
     kb_spanf(&line, KB_STYLE_BAD, "%s failed: ", kb_rungs[rung].name);
     if (finding) // its words follow with the others, each at its source line
-        kb_spanf(&line, KB_STYLE_TEXT, "kernel %s, case %s", kb_json_text(finding, "kernel", "?"),
-                 kb_json_text(finding, "label", "?"));
+        kb_spanf(&line, KB_STYLE_TEXT, "kernel %s, case %s", finding->kernel ?: "?", finding->label ?: "?");
     else
         kb_span(&line, KB_STYLE_TEXT, v->rungs[rung].reason);
     kb_lines_wrap(out, &line, width, 4, 0);
@@ -95,24 +89,20 @@ static void add_failed_rung(const struct kb_model_version *v, int width, struct 
 // What the CPU device saw, each at its source line.
 static void add_findings(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach (item, v->findings) {
-        const char *accepted = kb_json_text(item, "accepted", NULL);
-        kb_facts_report(a, item, kb_json_text(item, "file", "?"),
-                        accepted                            ? KB_STYLE_DIM
-                        : kb_json_bool(item, "fails", true) ? KB_STYLE_BAD
-                                                            : KB_STYLE_WARN,
-                        width, out);
-        if (accepted) {
-            char *why = kb_format("accepted: %s", accepted);
+    for (int i = 0; i < v->finding_count; i++) {
+        const struct kb_ev_finding *f = &v->findings[i];
+        struct kb_ev_report report = {f->kind, f->text, f->file, f->line, f->count, NULL};
+        kb_facts_report(&report, f->accepted ? KB_STYLE_DIM : f->fails ? KB_STYLE_BAD : KB_STYLE_WARN, width, out);
+        if (f->accepted) {
+            char *why = kb_format("accepted: %s", f->accepted);
             kb_lines_text(out, KB_STYLE_DIM, width, 4, why);
             free(why);
         }
-        add_source(a, item, width, out);
+        add_source(a, &(struct kb_ev_message){.file = f->file, .line = f->line}, width, out);
     }
     if (v->findings_left_out > 0)
         kb_spanf(kb_lines_add(out), KB_STYLE_DIM, "and %s more", kb_show_count(v->findings_left_out).s);
-    if (v->findings)
+    if (v->finding_count || v->findings_left_out > 0)
         kb_lines_add(out);
 }
 
@@ -304,8 +294,8 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
         if (fail)
             add_map(output, width, out);
     }
-    if (!v->findings) // older recordings have no others
-        kb_facts_reports(a, c->facts, width, out);
+    if (!v->finding_count) // older recordings have no others
+        kb_facts_reports(c->facts, width, out);
     const char *reason = kb_json_text(event, "reason", NULL);
     if (reason)
         kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);
@@ -320,10 +310,10 @@ static void add_export(const struct kb_app *a, const struct kb_model_version *v,
     int rung = kb_failed_rung(v);
     if (rung < KB_RUNG_RUN || rung > KB_RUNG_TIME || v->impossible || v != kb_model_current(a->model, a->variant))
         return;
-    const char *path = kb_json_text(v->exported, "path", NULL);
+    const struct kb_ev_exported *x = v->exported;
     char keys[48];
     kb_lines_add(out);
-    if (!path) {
+    if (!x || !x->path) {
         struct kb_line line = {.ascii = out->ascii};
         kb_spanf(&line, KB_STYLE_KEY, "%s: ", kb_binding_keys(b, keys));
         kb_span(&line, KB_STYLE_DIM, b->help);
@@ -332,11 +322,11 @@ static void add_export(const struct kb_app *a, const struct kb_model_version *v,
         return;
     }
     struct kb_line line = {.ascii = out->ascii};
-    kb_spanf(&line, KB_STYLE_DIM, "case %s is in ", kb_json_text(v->exported, "label", "?"));
-    kb_span(&line, KB_STYLE_STRONG, path);
+    kb_spanf(&line, KB_STYLE_DIM, "case %s is in ", x->label ?: "?");
+    kb_span(&line, KB_STYLE_STRONG, x->path);
     kb_lines_wrap(out, &line, width, 2, 0);
     kb_line_free(&line);
-    kb_lines_text(out, KB_STYLE_TEXT, width, 2, kb_json_text(v->exported, "compile", ""));
+    kb_lines_text(out, KB_STYLE_TEXT, width, 2, x->compile ?: "");
 }
 
 static bool any_case(const struct kb_app *a, const struct kb_model_version *v)

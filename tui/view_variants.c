@@ -14,11 +14,6 @@
 
 enum { FIXED = 2 + 5 + 2, BAR_LEAST = 8, BAR_MOST = 40 }; // cursor, version, sign
 
-static const cJSON *main_kernel(const struct kb_subject *s)
-{
-    return cJSON_GetArrayItem(kb_json_get(s->version->resources, "kernels"), 0);
-}
-
 static struct kb_short show_speed(const struct kb_subject *s)
 {
     return kb_show_time(kb_speed_us(s->model, s->version, s->case_index));
@@ -43,12 +38,12 @@ static struct kb_short show_max_abs(const struct kb_subject *s)
 
 static struct kb_short show_registers(const struct kb_subject *s)
 {
-    return kb_show_plain(kb_json_number(main_kernel(s), "registers", NAN));
+    return kb_show_plain(kb_model_kernel(s->version)->registers);
 }
 
 static struct kb_short show_occupancy(const struct kb_subject *s)
 {
-    return kb_show_percent(kb_json_number(main_kernel(s), "occupancy", NAN));
+    return kb_show_percent(kb_model_kernel(s->version)->occupancy);
 }
 
 static struct kb_short show_sectors(const struct kb_subject *s)

@@ -97,78 +97,64 @@ static void add_limit(const struct kb_advice *advice, int width, struct kb_lines
 
 // ---- sections
 
-static void add_stalls(struct kb_line *l, const cJSON *section, bool raw)
+static void add_stall(struct kb_line *l, const char *name, double share, int *left)
 {
-    const cJSON *item;
-    double all = kb_json_number(section, "samples", NAN);
-    int shown = 0;
-    cJSON_ArrayForEach (item, kb_json_get(section, raw ? "raw" : "stalls")) {
-        double share = raw ? kb_json_number(item, "samples", NAN) / all : kb_json_number(item, "share", NAN);
-        if (!(share >= 0.02) || shown++ == (raw ? 6 : 3))
-            continue;
-        kb_spanf(l, KB_STYLE_DIM, "  %s %s", kb_json_text(item, raw ? "name" : "group", "?"), kb_show_percent(share).s);
-    }
+    if (share >= 0.02 && (*left)-- > 0)
+        kb_spanf(l, KB_STYLE_DIM, "  %s %s", name ?: "?", kb_show_percent(share).s);
 }
 
-static void add_section(const cJSON *section, bool raw, int width, struct kb_lines *out)
+static void add_section(const struct kb_ev_section *s, bool raw, int width, struct kb_lines *out)
 {
     struct kb_line line = {.ascii = out->ascii};
-    double share = kb_json_number(section, "share", NAN), us = kb_json_number(section, "us", NAN);
-    int from = (int)kb_json_int(section, "line", 0);
-    kb_span_cut(&line, NAME - 1, KB_STYLE_STRONG, kb_json_text(section, "name", "?"));
+    int left = raw ? 6 : 3;
+    kb_span_cut(&line, NAME - 1, KB_STYLE_STRONG, s->name ?: "?");
     kb_span_pad(&line, NAME);
-    add_bar(&line, share, bar_cells(width));
-    kb_spanf(&line, KB_STYLE_NUMBER, " %4s", kb_show_percent(share).s);
-    if (!isnan(us))
-        kb_spanf(&line, KB_STYLE_NUMBER, "  %s", kb_show_time(us).s);
-    double bytes = kb_json_number(section, "share_bytes", NAN);
-    if (!isnan(bytes))
-        kb_spanf(&line, KB_STYLE_DIM, "  %s of the bytes", kb_show_percent(bytes).s);
-    if (from > 0 && width >= 70)
-        kb_spanf(&line, KB_STYLE_DIM, "  line %d", from);
-    add_stalls(&line, section, raw);
+    add_bar(&line, s->share, bar_cells(width));
+    kb_spanf(&line, KB_STYLE_NUMBER, " %4s", kb_show_percent(s->share).s);
+    if (!isnan(s->us))
+        kb_spanf(&line, KB_STYLE_NUMBER, "  %s", kb_show_time(s->us).s);
+    if (!isnan(s->share_bytes))
+        kb_spanf(&line, KB_STYLE_DIM, "  %s of the bytes", kb_show_percent(s->share_bytes).s);
+    if (s->line > 0 && width >= 70)
+        kb_spanf(&line, KB_STYLE_DIM, "  line %d", (int)s->line);
+    for (int i = 0; raw && i < s->raw_count; i++)
+        add_stall(&line, s->raw[i].name, s->raw[i].samples / s->samples, &left);
+    for (int i = 0; !raw && i < s->stalls_count; i++)
+        add_stall(&line, s->stalls[i].group, s->stalls[i].share, &left);
     kb_lines_wrap(out, &line, width, NAME, 0);
     kb_line_free(&line);
 }
 
-static void add_losses(const cJSON *event, int width, struct kb_lines *out)
+static void add_losses(const struct kb_ev_sections *s, int width, struct kb_lines *out)
 {
-    double dropped = kb_json_number(event, "dropped", 0), all = kb_json_number(event, "samples", NAN);
-    if (dropped > 0) {
-        char *text = kb_format("%s samples were dropped by the hardware (%s kept)", kb_show_count(dropped).s,
-                               kb_show_count(all).s);
+    if (s->dropped > 0) {
+        char *text = kb_format("%s samples were dropped by the hardware (%s kept)", kb_show_count(s->dropped).s,
+                               kb_show_count(s->samples).s);
         kb_lines_text(out, KB_STYLE_WARN, width, 2, text);
         free(text);
     }
-    if (cJSON_IsFalse(kb_json_get(event, "line_info")))
+    if (s->line_info == KB_NO)
         kb_lines_text(out, KB_STYLE_WARN, width, 2, "compiled without line information: no lines, no sections");
 }
 
 static void add_sections(const struct kb_why_events *why, bool raw, int width, struct kb_lines *out)
 {
-    const cJSON *event = why->in.sections, *item, *list = kb_json_get(event, "sections");
-    if (!event) {
+    const struct kb_ev_sections *s = why->in.sections;
+    if (!s) {
         heading(out, "sections", why->sections_state, width);
         return;
     }
-    if (!cJSON_GetArraySize(list))
-        list = kb_json_get(event, "functions");
-    if (kb_counted_event(event)) {
-        heading(out, list == kb_json_get(event, "sections") ? "sections" : "kernels",
-                "share of executed instructions, counted by executing the PTX; no time is known", width);
-        cJSON_ArrayForEach (item, list)
-            add_section(item, raw, width, out);
-        return;
-    }
-    char *about = kb_format("%s samples by %s; time is %s%s", kb_show_count(kb_json_number(event, "samples", NAN)).s,
-                            kb_json_text(event, "source", "?"),
-                            kb_json_text(event, "attribution", "their share of the measured time"),
-                            raw ? "; raw names of stalls" : "");
-    heading(out, list == kb_json_get(event, "sections") ? "sections" : "functions", about, width);
+    bool divided = s->sections_count > 0, counted = kb_is_counted(s->source);
+    char *about =
+        counted ? kb_strdup("share of executed instructions, counted by executing the PTX; no time is known")
+                : kb_format("%s samples by %s; time is %s%s", kb_show_count(s->samples).s, s->source ?: "?",
+                            s->attribution ?: "their share of the measured time", raw ? "; raw names of stalls" : "");
+    heading(out, divided ? "sections" : counted ? "kernels" : "functions", about, width);
     free(about);
-    cJSON_ArrayForEach (item, list)
-        add_section(item, raw, width, out);
-    add_losses(event, width, out);
+    for (int i = 0; i < (divided ? s->sections_count : s->functions_count); i++)
+        add_section(divided ? &s->sections[i] : &s->functions[i], raw, width, out);
+    if (!counted)
+        add_losses(s, width, out);
 }
 
 // ---- counters
@@ -186,55 +172,41 @@ static struct kb_short in_unit(double value, const char *unit)
     return value == floor(value) ? kb_show_count(value) : kb_show_plain(value);
 }
 
-static double number_of(const struct kb_why_events *why, const char *name)
-{
-    double value = NAN;
-    for (int i = 0; i < why->in.counters_count; i++) {
-        double x = kb_json_number(kb_json_get(why->in.counters[i], "metrics"), name, NAN);
-        value = isnan(x) ? value : x;
-    }
-    return value;
-}
-
 // What the value is measured against: a peak of the machine over the time, or the best value there can be.
-static void add_comparison(struct kb_line *l, const cJSON *event, const cJSON *about, double value, double us,
-                           int cells)
+static void add_comparison(struct kb_line *l, const struct kb_ev_counters *c, const struct kb_ev_counter *about,
+                           double value, double us, int cells)
 {
-    const char *peak_name = kb_json_text(about, "peak", NULL);
-    double peak = peak_name ? kb_json_number(kb_json_get(event, "peaks"), peak_name, NAN) : NAN;
-    double best = kb_json_number(about, "best", NAN);
+    double peak = kb_record_number(&kb_record_peaks, c->peaks ?: &kb_unknown_peaks, about->peak ?: "");
     if (!isnan(peak) && us > 0) {
         double rate = value / (us * 1e-6);
-        bool flops = strstr(peak_name, "flops") != NULL;
+        bool flops = strstr(about->peak, "flops") != NULL;
         kb_span(l, KB_STYLE_TEXT, "  ");
         add_bar(l, rate / peak, cells);
         kb_spanf(l, KB_STYLE_NUMBER, " %s", kb_show_percent(rate / peak).s);
         kb_spanf(l, KB_STYLE_DIM, " of %s", (flops ? kb_show_flops_rate(peak) : kb_show_bytes_rate(peak)).s);
-    } else if (best == 100 && !strcmp(kb_json_text(about, "unit", ""), "%")) {
+    } else if (about->best == 100 && !strcmp(about->unit ?: "", "%")) {
         kb_span(l, KB_STYLE_TEXT, "  ");
         add_bar(l, value / 100, cells);
-    } else if (!isnan(best)) {
-        kb_spanf(l, KB_STYLE_DIM, "  best %s", kb_show_plain(best).s);
+    } else if (!isnan(about->best)) {
+        kb_spanf(l, KB_STYLE_DIM, "  best %s", kb_show_plain(about->best).s);
     }
 }
 
-static void add_counter(const cJSON *event, const cJSON *metric, double us, int width, struct kb_lines *out)
+static void add_counter(const struct kb_ev_counters *c, const struct kb_named *metric, double us, int width,
+                        struct kb_lines *out)
 {
-    const char *name = metric->string ? metric->string : "?";
-    const cJSON *about = kb_json_get(kb_json_get(event, "about"), name);
+    const struct kb_ev_counter *about = kb_about_counter(c, metric->name);
     struct kb_line line = {.ascii = out->ascii};
-    char *words = kb_strdup(name);
+    char *words = kb_strdup(metric->name);
     for (char *at = words; *at; at++)
         *at = *at == '_' ? ' ' : *at;
     kb_span_cut(&line, NAME + 5, KB_STYLE_DIM, words);
     kb_span_pad(&line, NAME + 6);
-    if (cJSON_IsNumber(metric)) {
-        kb_span(&line, KB_STYLE_NUMBER, in_unit(metric->valuedouble, kb_json_text(about, "unit", "")).s);
-        add_comparison(&line, event, about, metric->valuedouble, us, bar_cells(width) / 2);
+    if (!isnan(metric->value)) {
+        kb_span(&line, KB_STYLE_NUMBER, in_unit(metric->value, about->unit ?: "").s);
+        add_comparison(&line, c, about, metric->value, us, bar_cells(width) / 2);
     } else {
-        char *key = kb_format("%s_reason", name);
-        kb_spanf(&line, KB_STYLE_UNKNOWN, "– %s", kb_json_text(kb_json_get(event, "metrics"), key, "unknown"));
-        free(key);
+        kb_spanf(&line, KB_STYLE_UNKNOWN, "– %s", metric->reason ?: "unknown");
     }
     kb_lines_wrap(out, &line, width, NAME + 6, 0);
     kb_line_free(&line);
@@ -246,21 +218,17 @@ static void add_counters(const struct kb_why_events *why, int width, struct kb_l
     // the profiled run takes longer than a plain one: rates go by the timed one
     double us = kb_json_number(kb_json_get(why->in.timing, "cold"), "median_us", NAN);
     if (isnan(us))
-        us = number_of(why, "duration_us");
+        us = kb_metric(&why->in, "duration_us");
     if (!why->in.counters_count) {
         bool likewise = !why->in.sections && !strcmp(why->counters_state, why->sections_state) &&
                         strlen(why->counters_state) > SHORT_REASON; // a long one is said once
         heading(out, "counters", likewise ? "likewise" : why->counters_state, width);
         return;
     }
-    heading(out, "counters", kb_json_text(why->in.counters[0], "source", ""), width);
-    for (int i = 0; i < why->in.counters_count; i++) {
-        const cJSON *metric;
-        cJSON_ArrayForEach (metric, kb_json_get(why->in.counters[i], "metrics")) {
-            if (metric->string && !kb_ends(metric->string, "_reason"))
-                add_counter(why->in.counters[i], metric, us, width, out);
-        }
-    }
+    heading(out, "counters", why->in.counters[0]->source, width);
+    for (int i = 0; i < why->in.counters_count; i++)
+        for (int k = 0; k < why->in.counters[i]->metrics_count; k++)
+            add_counter(why->in.counters[i], &why->in.counters[i]->metrics[k], us, width, out);
     if (kb_starts(why->counters_state, "bytes only"))
         kb_lines_text(out, KB_STYLE_WARN, width, 2, why->counters_state);
 }

@@ -148,6 +148,7 @@ static void advise(const char *device, const char *events, struct advised *out)
     in.args = out->args;
     in.source = source;
     kb_advice_make(&in, &out->advice);
+    kb_advice_input_free(&in);
     free(list);
 }
 
@@ -339,6 +340,7 @@ static void gathering(void **state)
     assert_true(kb_metric(&in, "instructions") == 7);
     assert_null(in.timing);
     assert_non_null(in.sass);
+    kb_advice_input_free(&in);
     cJSON_Delete(events);
 }
 

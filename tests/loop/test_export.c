@@ -71,7 +71,7 @@ static void wrong_case_is_written_beside_the_history(void **state)
     assert_string_equal(kb_json_text(bed_find(b, "status level=info"), "remedy", ""),
                         kb_json_text(event, "compile", "?"));
     const struct kb_model_version *v = kb_model_current(&b->model, 0);
-    assert_string_equal(kb_json_text(v->exported, "path", ""), expected);
+    assert_string_equal(v->exported->path, expected);
     free(text);
 
     // Once more: the same text is there already.

@@ -56,11 +56,10 @@ static void they_come_behind_the_settled_timing(void **state)
     const struct kb_model_version *v = kb_model_current(&b->model, kb_model_variant_index(&b->model, "a"));
     assert_int_equal(v->status, KB_STATUS_PASS);
     assert_non_null(v->sections);
-    assert_string_equal(kb_json_text(v->counters, "stage", ""), "all");
-    assert_true(kb_json_number(kb_json_get(v->counters, "metrics"), "dram_bytes", 0) == 4096);
-    assert_true(kb_json_number(kb_json_get(v->counters, "metrics"), "instructions", 0) == 77);
-    const cJSON *section = cJSON_GetArrayItem(kb_json_get(v->sections, "sections"), 0);
-    assert_string_equal(kb_json_text(section, "file", ""), "a.cu");
+    assert_string_equal(v->counters->stage, "all");
+    assert_true(kb_named_value(v->counters->metrics, v->counters->metrics_count, "dram_bytes") == 4096);
+    assert_true(kb_named_value(v->counters->metrics, v->counters->metrics_count, "instructions") == 77);
+    assert_string_equal(v->sections->sections[0].file, "a.cu");
     bed_free(b);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); // no process is left
 }
@@ -78,8 +77,7 @@ static void advice_comes_last(void **state)
     assert_int_equal(bed_count(b, "advice variant=a"), 1); // nothing new: it is not said again
     assert_int_equal(bed_count(b, "advice variant=b"), 0); // what is wrong has no speed to explain
     const struct kb_model_version *v = kb_model_current(&b->model, kb_model_variant_index(&b->model, "a"));
-    assert_non_null(kb_json_get(v->advice, "limit"));
-    assert_true(cJSON_IsArray(kb_json_get(v->advice, "steps")));
+    assert_non_null(v->advice->limit);
     bed_mark(b);
     kb_session_command(b->session, KB_COMMAND_RERUN, "a");
     bed_until_event(b, "advice variant=a version=1");

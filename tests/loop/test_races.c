@@ -115,10 +115,10 @@ static void a_race_takes_the_verdict_back(void **state)
     assert_string_equal(v->failed_rung, "races");
     assert_true(v->cold_us != v->cold_us); // a wrong version has no speed
     assert_int_equal(kb_model_last_good(&b->model, 0)->number, 1);
-    assert_int_equal(cJSON_GetArraySize(v->findings), 2);
-    const cJSON *first = kb_model_finding(v, KB_RUNG_RACES);
-    assert_string_equal(kb_json_text(first, "file", ""), "a.cu");
-    assert_int_equal(kb_json_int(first, "line", 0), 14);
+    assert_int_equal(v->finding_count, 2);
+    const struct kb_ev_finding *first = kb_model_finding(v, KB_RUNG_RACES);
+    assert_string_equal(first->file, "a.cu");
+    assert_int_equal(first->line, 14);
     assert_int_equal(kb_session_exit_code(b->session), 1);
     bed_until(b, told_to_the_editor, NULL);
     bed_until(b, recorded, &two);
@@ -352,7 +352,7 @@ static void why_a_version_failed_is_looked_for(void **state)
     assert_non_null(strstr(reason, "; it was told to"));
     const struct kb_model_version *v = newest(b, "a");
     assert_string_equal(v->failed_rung, "verify");
-    assert_int_equal(kb_json_int(kb_model_cause(v), "line", 0), 14);
+    assert_int_equal(kb_model_cause(v)->line, 14);
     bed_until(b, told_to_the_editor, NULL);
     bed_until_event(b, "rung variant=b rung=races status=pass"); // nothing was found there
     assert_string_equal(bed_reason(b, "b", "run"), "it was told to");

@@ -301,10 +301,11 @@ static void test_head(void **state)
         "blocks\","
         "\"lost_events\":0,\"waves\":3.9,\"tail_share\":0.12,\"block_min_us\":7.1,\"block_median_us\":8,\"block_max_"
         "us\":9}]}");
+    struct kb_ev_trace *trace = kb_record_new(&kb_record_trace, event);
     for (int width = 80; width <= 240; width += 40) {
         struct kb_lines lines = {0};
         struct kb_text all = {0};
-        kb_timeline_head(event, width, 4, &lines);
+        kb_timeline_head(trace, width, 4, &lines);
         for (int i = 0; i < lines.count; i++)
             kb_text_addf(&all, "%s ", lines.items[i].text.data);
         assert_true(lines.count <= 4);
@@ -314,6 +315,7 @@ static void test_head(void **state)
         kb_text_free(&all);
         kb_lines_free(&lines);
     }
+    kb_record_delete(&kb_record_trace, trace);
     cJSON_Delete(event);
 }
 

@@ -244,7 +244,8 @@ static void test_costs(void **state)
 {
     (void)state;
     struct kb_costs c;
-    cJSON *sections = cJSON_Parse(SECTIONS), *facts = cJSON_Parse(FACTS);
+    cJSON *text = cJSON_Parse(SECTIONS), *facts = cJSON_Parse(FACTS);
+    struct kb_ev_sections *sections = kb_record_new(&kb_record_sections, text);
     kb_costs_make(sections, facts, "sub/one.cu", &c); // samples go before counts
     assert_true(c.sampled);
     assert_int_equal(c.count, 2);
@@ -259,7 +260,8 @@ static void test_costs(void **state)
     assert_int_equal(c.count, 0);
     assert_int_equal(kb_cost_step(&c, 7, 1), 7);
     kb_costs_free(&c);
-    cJSON_Delete(sections);
+    kb_record_delete(&kb_record_sections, sections);
+    cJSON_Delete(text);
     cJSON_Delete(facts);
 }
 
