@@ -11,6 +11,7 @@
 
 struct api {
     bool usable;
+    bool quick; // it knows -no-cache and -minimal
     char path[512], version[16], missing[256];
     int archs[64], arch_count;
     __typeof__(&nvrtcVersion) ask_version;
@@ -78,6 +79,7 @@ static const struct api *api(struct kb_error *e)
     int major = 0, minor = 0, n = 0;
     a.ask_version(&major, &minor);
     snprintf(a.version, sizeof a.version, "%d.%d", major, minor);
+    a.quick = major >= 13;
     if (a.arch_number(&n) == NVRTC_SUCCESS && n <= (int)KB_COUNT(a.archs) && a.arch_list(a.archs) == NVRTC_SUCCESS)
         a.arch_count = n;
     return &a;
@@ -138,12 +140,9 @@ static void fetch_names(const struct api *a, nvrtcProgram program, const struct 
             r->lowered[i] = kb_strdup(name);
 }
 
-int kb_nvrtc_compile(const struct kb_nvrtc_job *job, struct kb_nvrtc_result *r, struct kb_error *e)
+static int compile(const struct api *a, const struct kb_nvrtc_job *job, const char *const *options, int option_count,
+                   struct kb_nvrtc_result *r, struct kb_error *e)
 {
-    *r = (struct kb_nvrtc_result){0};
-    const struct api *a = api(e);
-    if (!a)
-        return -1;
     nvrtcProgram program;
     nvrtcResult code = a->create(&program, job->source, job->name, 0, NULL, NULL);
     if (code != NVRTC_SUCCESS)
@@ -151,7 +150,7 @@ int kb_nvrtc_compile(const struct kb_nvrtc_job *job, struct kb_nvrtc_result *r, 
     for (int i = 0; code == NVRTC_SUCCESS && i < job->name_count; i++)
         code = a->add_name(program, job->names[i]);
     if (code == NVRTC_SUCCESS)
-        code = a->compile(program, job->option_count, job->options);
+        code = a->compile(program, option_count, options);
     r->ok = code == NVRTC_SUCCESS;
     r->invalid_option = code == NVRTC_ERROR_INVALID_OPTION;
     snprintf(r->status, sizeof r->status, "%s", a->word(code));
@@ -161,6 +160,28 @@ int kb_nvrtc_compile(const struct kb_nvrtc_job *job, struct kb_nvrtc_result *r, 
     fetch_names(a, program, job, r);
     a->destroy(&program);
     return 0;
+}
+
+int kb_nvrtc_compile(const struct kb_nvrtc_job *job, struct kb_nvrtc_result *r, struct kb_error *e)
+{
+    *r = (struct kb_nvrtc_result){0};
+    const struct api *a = api(e);
+    if (!a)
+        return -1;
+    int n = job->option_count;
+    const char **options = kb_alloc((size_t)(n + 2) * sizeof *options);
+    for (int i = 0; i < n; i++)
+        options[i] = job->options[i];
+    if (a->quick)
+        options[n++] = "-no-cache";
+    options[n] = "-minimal";
+    int status = compile(a, job, options, n + a->quick, r, e);
+    if (!status && !r->ok && a->quick) { // for what was left out, if it failed for that, then within some milliseconds
+        kb_nvrtc_result_free(r);
+        status = compile(a, job, options, n, r, e);
+    }
+    free(options);
+    return status;
 }
 
 void kb_nvrtc_result_free(struct kb_nvrtc_result *r)
