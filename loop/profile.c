@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MS = 60000, MOST_FAILURES = 3, BUDGET_MS = 60 };
+enum { HELLO_MS = 60000, MOST_FAILURES = 3, BUDGET_MS = 60, HOLD_WITHIN_MS = 15 };
 
 struct kb_profile_times kb_profile_times = {400, 1500, 10000};
 
@@ -378,14 +378,16 @@ static void start_worker(struct kb_session *s)
 }
 
 // Taking the sampling hardware costs some 100 ms of the host's time, and the compile of a save as many: side by side,
-// sections follow the verdict at once. Launches nothing, so the run worker may work beside it, except for timing.
+// sections follow the verdict at once. Launches nothing, so the run worker may work beside it, except for timing: where
+// the worker was still busy when the compile began, a hold would outlast it and the verdict wait.
 static bool hold_due(const struct kb_session *s)
 {
     const struct kb_profile_worker *p = &s->profile;
     int focus = kb_focus_index(s);
     const struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
     return p->peer && p->ready && !kb_peer_ending(p->peer) && !p->held && !p->hold_refused && !p->refused[0] &&
-           p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead && b->stage == KB_STAGE_COMPILE;
+           p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead && b->stage == KB_STAGE_COMPILE &&
+           kb_now_us() - b->started_us < HOLD_WITHIN_MS * 1000;
 }
 
 static void assign(struct kb_session *s)

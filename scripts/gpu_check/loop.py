@@ -16,13 +16,18 @@ def check_latency(check, build, args):
         for variant in ("naive", "coalesced", "shared", "tuned"):
             session.wait(is_verdict(variant))
         session.wait(settled("tuned"))
-        first, whole, parts, verdicts, sets = [], [], {}, [], []
+        first, whole, behind, parts, verdicts, sets, slow = [], [], [], {}, [], [], []
         for i in range(args.saves):
             time.sleep(random.uniform(0.5, 2.5))  # a quick hand on a keyboard; pool, sections and counters go on meanwhile
             start = session.save("tuned.cu", source + f"\n// save {i}\n")
             done = session.wait(is_verdict("tuned"), start)
             first.append((session.events[done]["_at"] - session.saved_at) * 1000)
             verdicts.append(session.events[done].get("first_verdict_ms"))
+            compiled = session.wait(lambda e: e["type"] == "rung" and e["rung"] == "compile" and e["status"] == "pass", start)
+            behind.append((session.events[done]["_at"] - session.events[compiled]["_at"]) * 1000)
+            if behind[-1] > 1.5 * min(behind):  # what happened meanwhile
+                slow.append([{k: e.get(k) for k in ("type", "t_ms", "rung", "status", "ms", "role", "state")}
+                             for e in session.events[max(0, start - 8):done + 1]])
             at = session.wait(settled("tuned"), start)
             whole.append((session.events[at]["_at"] - session.saved_at) * 1000)
             for event in session.events[start:done + 1]:
@@ -33,10 +38,11 @@ def check_latency(check, build, args):
             if session.events[done]["status"] != "pass":
                 check.fail("a save failed: " + json.dumps(session.events[done]))
                 return
-        check.data = {"first_ms": first, "settled_ms": whole, "parts_ms": parts, "own_first_verdict_ms": verdicts,
+        check.data = {"first_ms": first, "settled_ms": whole, "behind_compile_ms": behind, "slow": slow, "parts_ms": parts, "own_first_verdict_ms": verdicts,
                       "sets": {s: sets.count(s) for s in set(sets)}}
         middle = {rung: statistics.median(values) for rung, values in parts.items()}
         check.text = (f"{len(first)} saves: first verdict median {statistics.median(first):.0f} ms, p95 {percentile(first, .95):.0f} ms; "
+                      f"behind the end of its compile {statistics.median(behind):.1f} and {percentile(behind, .95):.1f} ms; "
                       f"settled median {statistics.median(whole):.0f} ms, p95 {percentile(whole, .95):.0f} ms; "
                       + ", ".join(f"{rung} {ms:.1f}" for rung, ms in middle.items()))
     finally:
