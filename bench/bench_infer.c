@@ -1,4 +1,4 @@
-// A bench guessed for a .cu that no bench lists: which kernel, and its parts put together.
+// A bench guessed for a source that no bench lists: its parts put together.
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -75,8 +75,7 @@ static cJSON *arg_json(const struct kb_guessing *g, const struct kb_guessed_arg 
     return arg;
 }
 
-// "n::k<float,4>"
-static char *kernel_expression(const struct kb_guessing *g)
+char *kb_guess_expression(const struct kb_guessing *g)
 {
     struct kb_text out = {0};
     const struct kb_source_kernel *k = g->kernel;
@@ -107,7 +106,7 @@ static cJSON *dims_json(char *const *texts, int count)
 static cJSON *variant_json(const struct kb_guessing *g, const char *name)
 {
     cJSON *variant = cJSON_CreateObject(), *launch = cJSON_CreateObject();
-    char *kernel = kernel_expression(g);
+    char *kernel = kb_guess_expression(g);
     kb_json_set_text(variant, "name", name);
     kb_json_set_text(variant, "source", kb_path_base(g->source->path));
     kb_json_set_text(variant, "kernel", kernel);
@@ -190,37 +189,11 @@ static char *headline_of(const struct kb_guessing *g)
     for (int i = 0; i < g->size_count && i < MOST; i++)
         kb_text_addf(&out, ", %s = %" PRId64, g->sizes[i], *kb_names_get(&g->params, g->sizes[i]));
     if (g->instance) {
-        char *kernel = kernel_expression(g);
+        char *kernel = kb_guess_expression(g);
         kb_text_addf(&out, ", template arguments of %s", kernel);
         free(kernel);
     }
     return kb_text_take(&out);
-}
-
-static void drop_template(struct kb_guessing *g)
-{
-    for (int t = 0; t < g->template_arg_count; t++)
-        free(g->template_args[t]);
-    g->template_arg_count = 0;
-    g->instance = false;
-}
-
-// The first kernel whose types are all known; else the first where only pointers hide theirs; else the first.
-static void choose_kernel(struct kb_guessing *g)
-{
-    const struct kb_source_kernel *first = NULL, *known = NULL, *hidden = NULL;
-    for (int i = g->scan->kernel_count - 1; i >= 0; i--) {
-        const struct kb_source_kernel *k = &g->scan->kernels[i];
-        if (!k->end_line && first)
-            continue;
-        g->kernel = first = k;
-        g->launched = kb_code_launch(&g->code, k->name, &g->launch);
-        kb_guess_template(g);
-        known = kb_guess_types_known(g, true) ? k : known;
-        hidden = kb_guess_types_known(g, false) ? k : hidden;
-        drop_template(g);
-    }
-    g->kernel = known ? known : hidden ? hidden : first;
 }
 
 // Uses are of the kernel that was compiled.
@@ -236,13 +209,9 @@ static int put_together(struct kb_guessing *g, struct kb_bench **out, struct kb_
 {
     const struct kb_source_kernel *k = g->kernel;
     struct kb_guess_source own;
-    g->launched = kb_code_launch(&g->code, k->name, &g->launch);
-    if (!g->launched)
-        g->launch = (struct kb_code_launch){0};
     guess->kernel = kb_format("%s%s%s", k->scope, k->scope[0] ? "::" : "", k->name);
     own = own_uses(g->source, guess->kernel);
     g->source = &own;
-    kb_guess_template(g);
     kb_guess_args(g);
     kb_guess_set_up(g);
     guess->skeleton = document_of(g, true);
@@ -260,7 +229,6 @@ static void free_guessing(struct kb_guessing *g)
         free(g->args[i].name);
         free(g->args[i].text);
     }
-    drop_template(g);
     for (int i = 0; i < g->scope.count; i++)
         free(g->scope.names[i].name);
     for (int i = 0; i < 3; i++) {
@@ -269,10 +237,9 @@ static void free_guessing(struct kb_guessing *g)
     }
     free(g->shared);
     free(g->args);
-    free(g->template_args);
     free(g->scope.names);
     kb_names_free(&g->params);
-    kb_code_free(&g->code);
+    kb_guess_end(g);
 }
 
 // The lines of the document are those of no file: errors shall not name them.
@@ -290,23 +257,15 @@ static void place_bench(struct kb_bench *b, const char *cu_path)
 int kb_bench_guess(const struct kb_guess_source *source, struct kb_bench **out, struct kb_guess *guess,
                    struct kb_error *e)
 {
-    struct kb_source scan;
-    struct kb_guessing g = {.source = source, .scan = &scan};
+    struct kb_guessing g = {.source = source};
     *out = NULL;
     *guess = (struct kb_guess){0};
-    if (kb_source_scan(source->text, source->size, source->path, &scan, e))
-        return -1;
-    kb_code_read(source, &g.code);
-    choose_kernel(&g);
-    int status = g.kernel
-                     ? put_together(&g, out, guess, e)
-                     : kb_fail(e, source->path, "a kernel is a function marked __global__", "there is no kernel in it");
+    int status = kb_guess_start(&g, e) || kb_guess_choose(&g, e) ? -1 : put_together(&g, out, guess, e);
     if (status)
         kb_guess_free(guess);
     else
         place_bench(*out, source->path);
     free_guessing(&g);
-    kb_source_free(&scan);
     return status;
 }
 

@@ -13,6 +13,7 @@ struct kb_param_use { // of a kernel's parameter, in the compiled code
     char type[8]; // of most accesses: "f32", "bf16", or bits of unknown meaning: "b16"; ""
 };
 struct kb_guess_text {
+    const char *path;
     const char *text;
     size_t size;
 };
@@ -26,7 +27,8 @@ struct kb_guess_source {
     const char *kernel;
     const struct kb_param_use *uses;
     int use_count;
-    int max_threads; // a block of it may have; 0: unknown
+    int max_threads;    // a block of it may have; 0: unknown
+    const char *wanted; // "k", "ns::k" or an instance "k<float, 4>"; NULL: the one that is understood best
 };
 struct kb_guess {
     char *kernel;   // with its scope, without template arguments
@@ -39,5 +41,21 @@ struct kb_guess {
 // are params with small values. No reference. Fails where there is no kernel, or a //kb: line is wrong.
 int kb_bench_guess(const struct kb_guess_source *, struct kb_bench **out, struct kb_guess *guess, struct kb_error *e);
 void kb_guess_free(struct kb_guess *);
+
+struct kb_guess_choice {
+    char *kernel; // as `wanted` takes it
+    char *params; // "const float *x, float *y, int n"
+    char *file;   // where it stands: the source, or the header of a source that has no kernel itself
+    int line;
+    bool guessed; // template arguments that nothing in the files says
+};
+struct kb_guess_choices {
+    struct kb_guess_choice *list;
+    int count;
+    int kernels; // apart from their instances
+};
+// The kernels of the file and the instances of templates that it names, in their order. Fails as kb_bench_guess does.
+int kb_bench_guess_choices(const struct kb_guess_source *, struct kb_guess_choices *out, struct kb_error *e);
+void kb_guess_choices_free(struct kb_guess_choices *);
 
 #endif

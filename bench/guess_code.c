@@ -90,6 +90,7 @@ static void add_value(struct kb_code *c, char *name, struct kb_code_range range,
 static const struct kb_code_text *add_text(struct kb_code *c, const char *text, size_t size)
 {
     struct kb_code_text *t = kb_alloc(sizeof *t);
+    t->from = text;
     kb_blank(text, size, &t->blanked);
     kb_tokenise(&t->blanked, &t->tokens);
     KB_GROW(c->texts, c->text_count, c->text_capacity);

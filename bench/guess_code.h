@@ -6,6 +6,7 @@
 #include "bench/source_lex.h"
 
 struct kb_code_text {
+    const char *from; // the text that was read
     struct kb_blanked blanked;
     struct kb_tokens tokens;
 };
@@ -57,8 +58,8 @@ struct kb_code_launch { // k<args><<<config>>>(call)
     struct kb_code_range args, config[4], call[64]; // args: empty where it has none
     int config_count, call_count;
 };
-// The first launch of the kernel in the file; false: there is none.
-bool kb_code_launch(const struct kb_code *, const char *kernel, struct kb_code_launch *out);
+// The launch of the kernel with this number, those of the file before those of headers; false: there are not so many.
+bool kb_code_launch(const struct kb_code *, const char *kernel, int number, struct kb_code_launch *out);
 // The bytes of the allocation that goes by this name (cudaMalloc and its kin) in the text of `at`, the last one before
 // it if there is one; false: none is seen.
 bool kb_code_allocation(const char *name, struct kb_code_range at, struct kb_code_range *bytes);

@@ -67,12 +67,12 @@ static bool read_launch(const struct kb_code_text *t, int i, const char *kernel,
     return out->config_count >= 2 && out->config_count <= MOST_CONFIG && out->call_count <= MOST_CALL;
 }
 
-bool kb_code_launch(const struct kb_code *c, const char *kernel, struct kb_code_launch *out)
+bool kb_code_launch(const struct kb_code *c, const char *kernel, int number, struct kb_code_launch *out)
 {
     for (int k = c->main; k >= 0; k--) {
         const struct kb_code_text *t = c->texts[k];
         for (int i = 0; i + 3 < t->tokens.count; i++)
-            if (is_triple(t, i, "<") && read_launch(t, i, kernel, out))
+            if (is_triple(t, i, "<") && read_launch(t, i, kernel, out) && !number--)
                 return true;
     }
     return false;

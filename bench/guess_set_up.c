@@ -22,7 +22,7 @@ static bool same_tokens(const struct kb_code_text *t, int i, const char *words)
 
 bool kb_guess_body_says(const struct kb_guessing *g, const char *words)
 {
-    const struct kb_code_text *t = g->code.texts[g->code.main];
+    const struct kb_code_text *t = g->in->text;
     for (int i = 0; i < t->tokens.count; i++) {
         size_t at = t->tokens.items[i].at;
         if (at > g->kernel->body_open && at < g->kernel->body_close && same_tokens(t, i, words))
@@ -38,6 +38,17 @@ static void drop(char *texts[3], int *count)
         texts[i] = NULL;
     }
     *count = 0;
+}
+
+// "(128)" and "2*64" as 128: what depends on no size is a number.
+static void make_plain(char **text)
+{
+    struct kb_names none = {0};
+    int64_t value;
+    if (!*text || kb_expr_eval(*text, &none, &value, NULL))
+        return;
+    free(*text);
+    *text = kb_format("%lld", (long long)value);
 }
 
 // -1 where one is not known or is less than 1.
@@ -136,4 +147,9 @@ void kb_guess_set_up(struct kb_guessing *g)
     if (!g->grid_dims)
         usual_grid(g);
     read_shared(g);
+    for (int i = 0; i < 3; i++) {
+        make_plain(&g->block[i]);
+        make_plain(&g->grid[i]);
+    }
+    make_plain(&g->shared);
 }

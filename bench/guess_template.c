@@ -31,15 +31,36 @@ static void add_all(struct kb_guessing *g, const char *text)
     }
 }
 
+void kb_guess_template_drop(struct kb_guessing *g)
+{
+    for (int t = 0; t < g->template_arg_count; t++)
+        free(g->template_args[t]);
+    g->template_arg_count = 0;
+    g->instance = false;
+}
+
 static bool from_instance(struct kb_guessing *g)
 {
-    for (int i = 0; i < g->scan->instance_count; i++) {
-        if (strcmp(g->scan->instances[i].kernel, g->kernel->name))
-            continue;
-        add_all(g, g->scan->instances[i].args);
-        return true;
-    }
+    for (int k = 0; k < g->scan_count; k++)
+        for (int i = 0; i < g->scans[k].source.instance_count; i++) {
+            const struct kb_source_instance *instance = &g->scans[k].source.instances[i];
+            if (strcmp(instance->kernel, g->kernel->name))
+                continue;
+            add_all(g, instance->args);
+            return true;
+        }
     return false;
+}
+
+static void as_wanted(struct kb_guessing *g)
+{
+    size_t n = strlen(g->wanted_args);
+    while (n && strchr("> ", g->wanted_args[n - 1]) && g->wanted_args[n - 1] != '>')
+        n--;
+    char *inner = kb_strndup(g->wanted_args, n ? n - 1 : 0);
+    if (inner[strspn(inner, " ")])
+        add_all(g, inner);
+    free(inner);
 }
 
 static bool is_type(const struct kb_guessing *g, int t)
@@ -89,12 +110,27 @@ static bool rest_has_defaults(const struct kb_source_kernel *k, int from)
     return all;
 }
 
+bool kb_guess_template_written(struct kb_guessing *g, struct kb_code_range args)
+{
+    struct kb_code_range parts[MOST];
+    int written = args.to > args.from ? kb_code_split(args, parts, MOST) : 0;
+    for (int t = 0; t < written && t < g->kernel->template_param_count && t < MOST; t++) {
+        char *said = from_launch(g, t, parts[t]);
+        if (!said)
+            return false;
+        add(g, said);
+    }
+    return written > 0 && written <= MOST && rest_has_defaults(g->kernel, written);
+}
+
 void kb_guess_template(struct kb_guessing *g)
 {
     const struct kb_source_kernel *k = g->kernel;
     struct kb_code_range parts[MOST];
     int written = 0;
-    if (!k->template_param_count || from_instance(g))
+    if (k->template_param_count && g->wanted_args)
+        as_wanted(g);
+    if (!k->template_param_count || g->wanted_args || from_instance(g))
         return;
     if (g->launched && g->launch.args.to > g->launch.args.from)
         written = kb_code_split(g->launch.args, parts, MOST);

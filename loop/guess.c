@@ -79,24 +79,53 @@ void kb_guess_soften(const struct kb_session *s, cJSON *event)
 
 // The bench, again: from what a file says now and what a compile said of its kernel
 
+static struct kb_guess_text *texts_of(const struct kb_snapshot *snapshot)
+{
+    struct kb_guess_text *texts = kb_alloc(sizeof *texts * (size_t)snapshot->file_count);
+    for (int i = 1; i < snapshot->file_count; i++)
+        texts[i - 1] =
+            (struct kb_guess_text){snapshot->files[i].path, snapshot->files[i].data, snapshot->files[i].size};
+    return texts;
+}
+
+static struct kb_guess_source source_of(const struct kb_session *s, const struct kb_snapshot *snapshot,
+                                        const struct kb_guess_text *texts)
+{
+    return (struct kb_guess_source){.path = s->bench_path,
+                                    .text = snapshot->files[0].data,
+                                    .size = snapshot->files[0].size,
+                                    .headers = texts,
+                                    .header_count = snapshot->file_count - 1,
+                                    .kernel = s->used_kernel,
+                                    .uses = s->uses,
+                                    .use_count = s->use_count,
+                                    .max_threads = s->used_threads,
+                                    .wanted = s->wanted_kernel};
+}
+
 static int guess_from(struct kb_session *s, const struct kb_snapshot *snapshot, struct kb_bench **out,
                       struct kb_guess *guess, struct kb_error *e)
 {
-    int headers = snapshot->file_count - 1;
-    struct kb_guess_text *texts = kb_alloc(sizeof *texts * (size_t)(headers + 1));
-    for (int i = 0; i < headers; i++)
-        texts[i] = (struct kb_guess_text){snapshot->files[i + 1].data, snapshot->files[i + 1].size};
-    struct kb_guess_source source = {.path = s->bench_path,
-                                     .text = snapshot->files[0].data,
-                                     .size = snapshot->files[0].size,
-                                     .headers = texts,
-                                     .header_count = headers,
-                                     .kernel = s->used_kernel,
-                                     .uses = s->uses,
-                                     .use_count = s->use_count,
-                                     .max_threads = s->used_threads};
+    struct kb_guess_text *texts = texts_of(snapshot);
+    struct kb_guess_source source = source_of(s, snapshot, texts);
     int status = kb_bench_guess(&source, out, guess, e);
     free(texts);
+    return status;
+}
+
+// -1: which of the file's kernels is for whoever started this to say.
+static int ask_which(struct kb_session *s, const struct kb_snapshot *snapshot, struct kb_error *e)
+{
+    struct kb_guess_choices *choices = s->options.choices;
+    if (!choices || s->wanted_kernel)
+        return 0;
+    struct kb_guess_text *texts = texts_of(snapshot);
+    struct kb_guess_source source = source_of(s, snapshot, texts);
+    int status = kb_bench_guess_choices(&source, choices, e);
+    free(texts);
+    if (!status && choices->kernels > 1)
+        return kb_fail(e, s->bench_path, "name one with --kernel", "it holds %d kernels", choices->kernels);
+    kb_guess_choices_free(choices);
     return status;
 }
 
@@ -109,7 +138,7 @@ int kb_guess_open(struct kb_session *s, struct kb_error *e)
                              .define_count = s->options.define_count};
     if (kb_snapshot_take(s->bench_path, &reach, &snapshot, e))
         return -1;
-    int status = guess_from(s, &snapshot, &s->bench, &s->guess, e);
+    int status = ask_which(s, &snapshot, e) || guess_from(s, &snapshot, &s->bench, &s->guess, e) ? -1 : 0;
     kb_snapshot_free(&snapshot);
     s->inferred = status == 0;
     return status;

@@ -298,9 +298,10 @@ struct kb_session {
     struct kb_param_use *uses;                      // then, of the last compile: its kernel's parameters
     int use_count, used_threads;
     char *used_kernel;
-    bool compiled_once; // inputs are not prepared before
-    bool announced;     // the `session` event was sent
-    bool bench_refused; // the last saved bench.json had an error
+    char *wanted_kernel; // of a source that no bench lists; NULL: the best
+    bool compiled_once;  // inputs are not prepared before
+    bool announced;      // the `session` event was sent
+    bool bench_refused;  // the last saved bench.json had an error
     struct kb_slot *slots;
     int slot_count;
     struct kb_program programs[KB_PROGRAMS];

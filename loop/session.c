@@ -204,6 +204,7 @@ static void take_options(struct kb_session *s, const struct kb_session_options *
     s->like = kb_strdup(o->like);
     s->check = kb_strdup(o->check);
     s->focus = kb_strdup(o->variant);
+    s->wanted_kernel = kb_strdup(o->kernel);
     s->include_dirs = copy_list(o->include_dirs, o->include_dir_count);
     for (int i = 0; i < o->include_dir_count; i++) {
         char *clean = kb_path_clean(s->include_dirs[i]);
@@ -299,7 +300,7 @@ void kb_session_free(struct kb_session *s)
     kb_free_list(s->nvcc_options);
     char *texts[] = {s->worker_path,     s->bench_path,  s->bench_dir,  s->focus,        s->device_option,
                      s->arch_option,     s->like,        s->check,      s->compile_libs, s->default_arch,
-                     s->compiler_reason, s->errors_text, s->nvcc_flags, s->nvcc_folders};
+                     s->compiler_reason, s->errors_text, s->nvcc_flags, s->nvcc_folders, s->wanted_kernel};
     for (size_t i = 0; i < KB_COUNT(texts); i++)
         free(texts[i]);
     kb_guess_drop(s);

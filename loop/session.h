@@ -4,15 +4,20 @@
 #define KB_LOOP_SESSION_H
 #include "base/error.h"
 #include "bench/bench.h"
+#include "bench/guess.h"
 
 #include <cjson/cJSON.h>
 #include <poll.h>
 #include <stdbool.h>
 
 struct kb_session_options {
-    const char *bench_path;          // folder, bench.json or .cu
-    const char *device;              // "auto", "cpu", "cuda[:N]"
-    const char *variant;             // focus; NULL: the first
+    const char *bench_path; // folder, bench.json or .cu
+    const char *device;     // "auto", "cpu", "cuda[:N]"
+    const char *variant;    // focus; NULL: the first
+    const char *kernel;     // of a source that no bench lists: "k", "k<float, 4>"; NULL: see choices
+    // Where such a source holds several kernels and none was named, kb_session_new fails and these are they; to be
+    // freed by the caller. NULL: it takes the one that it understands best.
+    struct kb_guess_choices *choices;
     const char *baseline;            // variant to pin; NULL: none
     const char *arch, *like, *check; // NULL: by the device
     uint64_t seed;                   // 0: from the clock, printed

@@ -52,6 +52,7 @@ void kb_session_options_from(const struct kb_options *o, struct kb_session_optio
     *out = (struct kb_session_options){.bench_path = o->bench,
                                        .device = o->device,
                                        .variant = o->variant,
+                                       .kernel = o->kernel,
                                        .baseline = o->baseline,
                                        .arch = o->arch,
                                        .like = o->like,
@@ -75,6 +76,20 @@ static void complain(const struct kb_error *e)
     kb_clean(&clean, line, strlen(line), false);
     fprintf(stderr, "kbench-tui: %s\n", clean.data);
     kb_text_free(&clean);
+}
+
+void kb_print_choices(const struct kb_guess_choices *choices)
+{
+    for (int i = 0; i < choices->count; i++) {
+        const struct kb_guess_choice *c = &choices->list[i];
+        bool plain = !strpbrk(c->kernel, "<> *&");
+        char *line = kb_format("  --kernel %s%s%s", plain ? "" : "'", c->kernel, plain ? "" : "'");
+        struct kb_text clean = {0};
+        kb_clean(&clean, line, strlen(line), false);
+        fprintf(stderr, "%s\n", clean.data);
+        kb_text_free(&clean);
+        free(line);
+    }
 }
 
 bool kb_wait_and_step(struct kb_session *s, int input)
@@ -176,12 +191,16 @@ int kb_run_once(const struct kb_options *o)
     struct kb_error error = {0};
     kb_session_options_from(o, &options);
     kb_model_init(&model);
+    struct kb_guess_choices choices = {0};
     options.once = true;
+    options.choices = &choices;
     options.on_event = keep_in_model;
     options.context = &model;
     kb_catch_signals();
     if (kb_session_new(&options, &session, &error)) {
         complain(&error);
+        kb_print_choices(&choices);
+        kb_guess_choices_free(&choices);
         kb_model_free(&model);
         return KB_EXIT_USAGE;
     }
@@ -218,11 +237,15 @@ int kb_run_follow(const struct kb_options *o)
     struct kb_error error = {0};
     bool broken = false;
     kb_session_options_from(o, &options);
+    struct kb_guess_choices choices = {0};
+    options.choices = &choices;
     options.on_event = print_event;
     options.context = &broken;
     kb_catch_signals();
     if (kb_session_new(&options, &session, &error)) {
         complain(&error);
+        kb_print_choices(&choices);
+        kb_guess_choices_free(&choices);
         return KB_EXIT_USAGE;
     }
     // A program that started this one ends it by closing its input; a terminal or /dev/null says nothing.

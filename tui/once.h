@@ -5,6 +5,8 @@
 #include "tui/options.h"
 
 // What a session needs from the command line. Texts are shared with the options.
+// "--kernel NAME" for each, to stderr.
+void kb_print_choices(const struct kb_guess_choices *);
 void kb_session_options_from(const struct kb_options *, struct kb_session_options *out);
 // --once, --once --json: every variant once. Returns the exit code; messages go to stderr.
 int kb_run_once(const struct kb_options *);

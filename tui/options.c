@@ -10,7 +10,8 @@
 static const char help[] =
     "kbench-tui: save a kernel, see it compiled, proven and timed\n"
     "\n"
-    "  kbench-tui [BENCH]                    full screen. BENCH: a folder with bench.json, a bench.json, or a .cu\n"
+    "  kbench-tui [BENCH]                    full screen. BENCH: a folder with bench.json, a bench.json, a .cu or "
+    ".cuh\n"
     "  kbench-tui --once [--json] [BENCH]    all variants once, as a table or one JSON document\n"
     "  kbench-tui --follow [BENCH]           no screen: one JSON event a line\n"
     "  kbench-tui --replay FILE [BENCH]      play a recorded session on the screen\n"
@@ -25,6 +26,7 @@ static const char help[] =
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
     "  --variant NAME               the one to begin with; with --once the only one that is built, but for\n"
     "                               what it is compared with (--baseline, the goal)\n"
+    "  --kernel NAME                of a .cu with several that no bench lists: \"k\", \"k<float, 256>\"\n"
     "  --baseline NAME              the one that the others are compared with\n"
     "  --arch sm_XY                 compile for this architecture\n"
     "  --like NAME                  which GPU the CPU device stands in for (h200, ...)\n"
@@ -57,6 +59,7 @@ enum option_id {
     SNAPSHOT,
     DEVICE,
     VARIANT,
+    KERNEL,
     BASELINE,
     ARCH,
     LIKE,
@@ -97,6 +100,7 @@ static const struct option {
     {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
     {"--case", CASE, true},         {"--require-proof", REQUIRE_PROOF, false},
     {"--seeds", SEEDS, true},       {"--no-cache", NO_CACHE, false},
+    {"--kernel", KERNEL, true},
 };
 
 static int one_of(const char *option, const char *value, const char *const *known, size_t n, struct kb_error *e)
@@ -234,6 +238,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
         return parse_device(value, e);
     case VARIANT:
         o->variant = value;
+        return 0;
+    case KERNEL:
+        o->kernel = value;
         return 0;
     case BASELINE:
         o->baseline = value;

@@ -46,6 +46,7 @@ struct kb_options { // texts point into argv
     const char *export_path;           // ONCE, or of `replay`: the roofline as SVG; NULL: none
     const char *device;                // "auto" by default
     const char *variant, *baseline;    // NULL: none
+    const char *kernel;                // of a source that no bench lists; NULL: asked for where it holds several
     const char *arch, *like, *check, *theme;
     uint64_t seed; // 0: from the clock
     const char **include_dirs, **defines;

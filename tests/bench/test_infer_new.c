@@ -186,7 +186,7 @@ static void test_types(void **state)
                       "__global__ void k(%s x, int n) {}",
                       cases[i].type);
         static const char header[] = "#pragma once\n#define word unsigned int\n";
-        struct kb_guess_text headers[] = {{header, strlen(header)}};
+        struct kb_guess_text headers[] = {{"h.h", header, strlen(header)}};
         struct guessed g = from(&(struct kb_guess_source){.text = text, .headers = headers, .header_count = 1});
         assert_int_equal(g.bench->args[0].dtype, cases[i].dtype);
         assert_string_equal(g.bench->args[0].shape[0], cases[i].shape);
@@ -205,6 +205,77 @@ static void test_types_that_nothing_tells(void **state)
     g = infer("__global__ void odd(Thing *p, Other q, float **x) {}");
     assert_int_equal(g.bench->arg_count, 3);
     support_contains(g.guess.skeleton, "\"dtype\": \"?\"");
+    drop(&g);
+}
+
+static const char several[] =
+    "__global__ void one(float *x, int n) {}\nnamespace a { template <typename T, int B> __global__ void two(const T "
+    "*x) "
+    "{} }\ntemplate <bool F, typename T> __global__ void three(T x) {}\n__global__ void one(float *x, int n);\n"
+    "template __global__ void a::two<half, 64>(const half *);\nconstexpr int threads = 128;\n"
+    "void f(double *x) { a::two<double, threads><<<4, threads>>>(x); a::two<float, 32><<<3, 32>>>((float *)x); }\n";
+
+// Kernels, and the instances that the file names or launches.
+static void test_choices(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"one", "a::two<half,64>", "a::two<double,128>", "a::two<float,32>",
+                                        "three<true,float>"};
+    struct kb_guess_source source = {.path = "k.cu", .text = several, .size = strlen(several)};
+    struct kb_guess_choices choices;
+    struct kb_error e = {0};
+    assert_int_equal(kb_bench_guess_choices(&source, &choices, &e), 0);
+    assert_int_equal(choices.kernels, 3);
+    for (size_t i = 0; i < KB_COUNT(names); i++) {
+        assert_string_equal(choices.list[i].kernel, names[i]);
+        assert_int_equal(choices.list[i].guessed, i == 4);
+    }
+    assert_int_equal(choices.count, KB_COUNT(names));
+    assert_string_equal(choices.list[0].params, "float *x, int n");
+    assert_string_equal(choices.list[0].file, "k.cu");
+    assert_int_equal(choices.list[1].line, 2);
+    kb_guess_choices_free(&choices);
+}
+
+// What was asked for, and the launch of just that instance.
+static void test_wanted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wanted, *kernel, *block;
+    } cases[] = {
+        {"one", "one", "256"},
+        {"two", "a::two<half,64>", "128"},
+        {"a::two<float, 32>", "a::two<float,32>", "32"},
+        {"two <int,8>", "a::two<int,8>", "128"},
+        {"three<false, float>", "three<false,float>", "256"},
+    };
+    for (size_t i = 0; i < KB_COUNT(cases); i++) {
+        struct guessed g = from(&(struct kb_guess_source){.text = several, .wanted = cases[i].wanted});
+        assert_string_equal(launch_of(&g)->kernel, cases[i].kernel);
+        assert_string_equal(launch_of(&g)->block[0], cases[i].block);
+        drop(&g);
+    }
+    struct kb_guess_source source = {.path = "k.cu", .text = several, .size = strlen(several), .wanted = "thre"};
+    struct kb_bench *bench;
+    struct kb_guess guess;
+    struct kb_error e = {0};
+    assert_int_equal(kb_bench_guess(&source, &bench, &guess, &e), -1);
+    support_contains(kb_error_line(&e), "did you mean three?");
+}
+
+// Those of its headers count where the file has none.
+static void test_kernels_of_headers(void **state)
+{
+    (void)state;
+    static const char header[] = "template <int B> __global__ void k(float *x, int n) { x[threadIdx.y] = n; }\n";
+    struct kb_guess_text headers[] = {{"/inc/k.cuh", header, strlen(header)}};
+    struct guessed g =
+        from(&(struct kb_guess_source){.text = "#include \"k.cuh\"\nvoid f() { k<8><<<1, dim3(8, 4)>>>(0, 1); }",
+                                       .headers = headers,
+                                       .header_count = 1});
+    assert_string_equal(launch_of(&g)->kernel, "k<8>");
+    assert_string_equal(launch_of(&g)->block[1], "4");
     drop(&g);
 }
 
@@ -442,6 +513,9 @@ int main(void)
         cmocka_unit_test(test_template_arguments),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_types_that_nothing_tells),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_kernels_of_headers),
         cmocka_unit_test(test_uses),
         cmocka_unit_test(test_launch_in_the_file),
         cmocka_unit_test(test_large_sizes),

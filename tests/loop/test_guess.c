@@ -34,7 +34,9 @@ static int remove_dir(void **state)
     return 0;
 }
 
-static char *once_of(const char *name, const char *source, bool json, int exit_code)
+static char said[4096]; // on stderr by the last run
+
+static char *once_of(const char *name, const char *kernel, const char *source, bool json, int exit_code)
 {
     program_write(dir, name, source);
     char *path = kb_path_join(dir, name);
@@ -48,8 +50,15 @@ static char *once_of(const char *name, const char *source, bool json, int exit_c
                     "--no-profile",
                     path,
                     NULL,
+                    NULL,
+                    NULL,
                     NULL};
-    argv[9] = json ? "--json" : NULL;
+    int words = 9;
+    if (kernel) {
+        argv[words++] = "--kernel";
+        argv[words++] = (char *)kernel;
+    }
+    argv[words] = json ? "--json" : NULL;
     struct kb_capture ran;
     struct kb_error error = {0};
     if (kb_capture(argv, NULL, PATIENCE_MS, 64 << 20, &ran, &error))
@@ -58,6 +67,7 @@ static char *once_of(const char *name, const char *source, bool json, int exit_c
     if (ran.timed_out || ran.exit_code != exit_code)
         fail_msg("%s\nexit code %d, not %d\n%s\n%s", source, ran.exit_code, exit_code, out,
                  ran.err.data ? ran.err.data : "");
+    snprintf(said, sizeof said, "%s", ran.err.data ? ran.err.data : "");
     kb_capture_free(&ran);
     free(path);
     return out;
@@ -65,7 +75,7 @@ static char *once_of(const char *name, const char *source, bool json, int exit_c
 
 static char *once(const char *source, bool json, int exit_code)
 {
-    return once_of("k.cu", source, json, exit_code);
+    return once_of("k.cu", NULL, source, json, exit_code);
 }
 
 static cJSON *document_of(const char *source, int exit_code)
@@ -117,7 +127,7 @@ static void right_kernels_run(void **state)
         "__global__ void burn(const int *x, int *y, int num_iterations)\n{\n"
         "    int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0;\n"
         "    for (int k = 0; k < num_iterations; k++) s += x[i] ^ k;\n    y[i] = s;\n}\n",
-        "struct Particle { float3 at; float mass; };\n__global__ void odd(Particle p, float *x) { *x = p.mass; }\n"
+        "struct Particle { float3 at; float mass; };\n"
         "__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
         "int main() { float *d; int n = 100; cudaMalloc(&d, n * sizeof(float)); k<<<1, 128>>>(d, n); }\n",
     };
@@ -129,10 +139,35 @@ static void right_kernels_run(void **state)
     }
 }
 
+// Which of several is asked, and nothing runs until it was said.
+static void several_kernels_are_a_question(void **state)
+{
+    (void)state;
+    static const char source[] = "__global__ void one(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
+                                 "template <typename T> __global__ void two(T *x, int n)\n"
+                                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 2; }\n"
+                                 "void f(double *x) { two<double><<<1, 64>>>(x, 64); two<int><<<2, 64>>>(0, 64); }\n";
+    char *text = once_of("k.cu", NULL, source, true, 2);
+    assert_string_equal(text, "");
+    assert_non_null(strstr(said, "it holds 2 kernels"));
+    assert_non_null(strstr(said, "\n  --kernel one\n  --kernel 'two<double>'\n  --kernel 'two<int>'\n"));
+    free(text);
+    text = once_of("k.cu", "two<int>", source, true, 0);
+    cJSON *document = schema_checked(text);
+    const cJSON *variant = cJSON_GetArrayItem(kb_json_get(document, "variants"), 0);
+    assert_string_equal(kb_json_text(variant, "kernel", ""), "two<int>");
+    rung_is(document, "run", "pass", "");
+    cJSON_Delete(document);
+    free(text);
+    text = once_of("k.cu", "tow", source, true, 2);
+    assert_non_null(strstr(said, "did you mean two?"));
+    free(text);
+}
+
 static void headers_are_sources(void **state)
 {
     (void)state;
-    char *text = once_of("k.cuh",
+    char *text = once_of("k.cuh", NULL,
                          "#pragma once\n__global__ void twice(float *x, int n)\n{\n"
                          "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] *= 2;\n}\n",
                          true, 0);
@@ -218,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(right_kernels_run, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(several_kernels_are_a_question, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
