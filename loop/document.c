@@ -286,12 +286,13 @@ static cJSON *roofline_of(const cJSON *roofline)
 // What a version that passed is not proven by; of one that failed there is nothing to say.
 static void add_proof(const struct kb_model *m, cJSON *item, const struct kb_model_version *v)
 {
-    cJSON *gaps = kb_gaps_of(m, v);
+    struct kb_ev_proof proof = kb_proof_of(m, v);
     if (v->status == KB_STATUS_PASS)
-        kb_json_set_bool(item, "proven", !kb_gaps_fail(gaps));
+        kb_json_set_bool(item, "proven", proof.proven);
     else
         set_unknown(item, "proven", "it did not pass");
-    kb_json_set(item, "gaps", gaps);
+    kb_json_set(item, "gaps", kb_record_write_list(&kb_record_gap, proof.gaps, proof.gaps_count));
+    kb_proof_free(&proof);
     cJSON *seeds = kb_seeds_document(v);
     if (seeds)
         kb_json_set(item, "seeds", seeds);

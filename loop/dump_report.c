@@ -147,17 +147,17 @@ static bool taken_back(const struct kb_report *r)
 // What the verdict does not stand on.
 static void gaps(const struct kb_report *r)
 {
-    const cJSON *gap, *list = kb_json_get(kb_report_last(r, "proof", -1), "gaps");
-    if (!cJSON_GetArraySize(list) || taken_back(r))
-        return;
-    kb_text_add(r->out, "\n");
-    cJSON_ArrayForEach (gap, list) {
-        char *text = kb_gap_text(gap);
+    struct kb_ev_proof *p = kb_record_new(&kb_record_proof, kb_report_last(r, "proof", -1));
+    if (p && p->gaps_count && !taken_back(r))
+        kb_text_add(r->out, "\n");
+    for (int i = 0; p && i < p->gaps_count && !taken_back(r); i++) {
+        char *text = kb_gap_text(&p->gaps[i]);
         kb_text_add(r->out, "- ");
         kb_report_say(r->out, text);
         kb_text_add(r->out, "\n");
         free(text);
     }
+    kb_record_delete(&kb_record_proof, p);
 }
 
 static void verdict(const struct kb_report *r)

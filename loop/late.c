@@ -22,10 +22,12 @@ static void proof_event(struct kb_session *s, struct kb_build *b)
     const struct kb_model_version *v = kb_model_version(&s->model, b->variant, b->version);
     if (!v || !kb_build_passed(b))
         return;
-    cJSON *event = kb_build_event(b, "proof"), *gaps = kb_gaps_of(&s->model, v);
-    kb_json_set_bool(event, "proven", !kb_gaps_fail(gaps));
-    kb_json_set(event, "gaps", gaps);
+    cJSON *event = kb_build_event(b, "proof");
+    struct kb_ev_proof proof = kb_proof_of(&s->model, v);
+    kb_json_set_bool(event, "proven", proof.proven);
+    kb_json_set(event, "gaps", kb_record_write_list(&kb_record_gap, proof.gaps, proof.gaps_count));
     kb_emit_build(s, b, event);
+    kb_proof_free(&proof);
 }
 
 void kb_late_na(struct kb_session *s, struct kb_build *b, enum kb_rung rung, const char *reason)

@@ -9,18 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(cJSON *gaps, const char *kind, const char *what, const char *reason, bool fails)
+static void add(struct kb_ev_proof *p, const char *kind, const char *what, const char *reason, bool fails)
 {
-    cJSON *item = cJSON_CreateObject();
-    kb_json_set_text(item, "kind", kind);
-    kb_json_set_text(item, "what", what);
-    kb_json_set_text(item, "reason", reason);
-    kb_json_set_bool(item, "fails", fails);
-    cJSON_AddItemToArray(gaps, item);
+    p->gaps = kb_realloc(p->gaps, sizeof *p->gaps * (size_t)(p->gaps_count + 1));
+    p->gaps[p->gaps_count++] = (struct kb_ev_gap){kb_strdup(kind), kb_strdup(what), kb_strdup(reason), fails};
+    p->proven = p->proven && !fails;
 }
 
 // Those that say whether a version is right.
-static void add_rungs(cJSON *gaps, const struct kb_model_version *v)
+static void add_rungs(struct kb_ev_proof *p, const struct kb_model_version *v)
 {
     static const enum kb_rung proving[] = {KB_RUNG_RUN, KB_RUNG_VERIFY, KB_RUNG_RACES};
     for (size_t i = 0; i < KB_COUNT(proving); i++) {
@@ -28,12 +25,12 @@ static void add_rungs(cJSON *gaps, const struct kb_model_version *v)
         bool watched =
             v->rungs[KB_RUNG_RUN].status == KB_STATUS_PASS && !strcmp(r->reason ? r->reason : "", KB_WATCHED_ALREADY);
         if (r->status == KB_STATUS_NA && !watched)
-            add(gaps, "not proven", kb_rungs[proving[i]].name, r->reason, true);
+            add(p, "not proven", kb_rungs[proving[i]].name, r->reason, true);
     }
 }
 
 // `races` looks at as many cases as its budget allows, from the smallest on: "3 of 4 cases: why not more".
-static void add_races(cJSON *gaps, const struct kb_model_version *v)
+static void add_races(struct kb_ev_proof *p, const struct kb_model_version *v)
 {
     const struct kb_rung_state *r = &v->rungs[KB_RUNG_RACES];
     int clean, all;
@@ -41,7 +38,7 @@ static void add_races(cJSON *gaps, const struct kb_model_version *v)
         return;
     char *what = kb_format("races in %d of %d cases", all - clean, all);
     const char *colon = strchr(r->reason, ':');
-    add(gaps, "not run", what, colon[1] ? colon + 2 : NULL, false);
+    add(p, "not run", what, colon[1] ? colon + 2 : NULL, false);
     free(what);
 }
 
@@ -55,57 +52,52 @@ const char *kb_case_not_run(const struct kb_model *m, int index)
     return kb_json_text(cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index), "not_run", NULL);
 }
 
-static void add_cases(cJSON *gaps, const struct kb_model *m, const struct kb_model_version *v)
+static void add_cases(struct kb_ev_proof *p, const struct kb_model *m, const struct kb_model_version *v)
 {
     for (int i = 0; i < m->case_count; i++) {
         const struct kb_model_case *c = &v->cases[i];
         const cJSON *event = c->verify ? c->verify : c->run;
         if (!strcmp(kb_json_text(event, "status", ""), "na"))
-            add(gaps, "not run", label_of(m, i), kb_json_text(event, "reason", NULL), true);
+            add(p, "not run", label_of(m, i), kb_json_text(event, "reason", NULL), true);
     }
     for (int i = 0; i < m->case_count; i++)
         if (kb_case_not_run(m, i) && (v->cases[i].verify || v->cases[i].run))
-            add(gaps, "not run", kb_case_not_run(m, i), NULL, false);
+            add(p, "not run", kb_case_not_run(m, i), NULL, false);
 }
 
-static void add_inputs(cJSON *gaps, char *const *list, int count)
+static void add_inputs(struct kb_ev_proof *p, char *const *list, int count)
 {
     for (int i = 0; i < count; i++)
-        add(gaps, "not tried", list[i], NULL, true);
+        add(p, "not tried", list[i], NULL, true);
 }
 
-cJSON *kb_gaps_of(const struct kb_model *m, const struct kb_model_version *v)
+struct kb_ev_proof kb_proof_of(const struct kb_model *m, const struct kb_model_version *v)
 {
-    cJSON *gaps = cJSON_CreateArray();
+    struct kb_ev_proof p = {.proven = true};
     if (!v || v->status != KB_STATUS_PASS)
-        return gaps;
-    add_rungs(gaps, v);
-    add_cases(gaps, m, v);
-    add_races(gaps, v);
-    add_inputs(gaps, v->not_tried, v->not_tried_count);
+        return p;
+    add_rungs(&p, v);
+    add_cases(&p, m, v);
+    add_races(&p, v);
+    add_inputs(&p, v->not_tried, v->not_tried_count);
     for (int i = 0; i < m->case_count; i++) {
         const cJSON *item;
         cJSON_ArrayForEach (item, kb_json_get(v->cases[i].verify, "not_tried"))
-            add_inputs(gaps, &item->valuestring, cJSON_IsString(item));
+            add_inputs(&p, &item->valuestring, cJSON_IsString(item));
     }
-    return gaps;
+    return p;
 }
 
-bool kb_gaps_fail(const cJSON *gaps)
+void kb_proof_free(struct kb_ev_proof *p)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach (item, gaps)
-        if (kb_json_bool(item, "fails", false))
-            return true;
-    return false;
+    kb_record_free(&kb_record_proof, p);
 }
 
-char *kb_gap_text(const cJSON *gap)
+char *kb_gap_text(const struct kb_ev_gap *g)
 {
-    const char *kind = kb_json_text(gap, "kind", "?"), *what = kb_json_text(gap, "what", "?"),
-               *reason = kb_json_text(gap, "reason", NULL);
-    return kb_format("%s: %s%s%s", !strcmp(kind, "not run") ? "NOT RUN" : kind, what, reason ? ": " : "",
-                     reason ? reason : "");
+    const char *kind = g->kind ?: "?";
+    return kb_format("%s: %s%s%s", !strcmp(kind, "not run") ? "NOT RUN" : kind, g->what ?: "?", g->reason ? ": " : "",
+                     g->reason ?: "");
 }
 
 struct seeds {

@@ -4,12 +4,12 @@
 #define KB_LOOP_PROOF_H
 #include "loop/model.h"
 
-// Of a version that passed: [{kind, what, reason, fails}], weightiest first; owned by the caller, never NULL. kind is
-// "not proven" (what: a rung), "not run" (a case) or "not tried" (inputs); reason may be null; fails: with
-// --require-proof the exit code is 1.
-cJSON *kb_gaps_of(const struct kb_model *, const struct kb_model_version *);
-bool kb_gaps_fail(const cJSON *gaps);
-char *kb_gap_text(const cJSON *gap); // "NOT RUN: 4096 x 4096 (64 rows were)"; owned by the caller
+// Of a version that passed, weightiest first; of others and of NULL there are no gaps. Owned: kb_proof_free. kind is
+// "not proven" (what: a rung), "not run" (a case) or "not tried" (inputs); one that fails: with --require-proof the
+// exit code is 1.
+struct kb_ev_proof kb_proof_of(const struct kb_model *, const struct kb_model_version *);
+void kb_proof_free(struct kb_ev_proof *);
+char *kb_gap_text(const struct kb_ev_gap *); // "NOT RUN: 4096 x 4096 (64 rows were)"; owned by the caller
 // On the CPU device: what of the bench's own sizes is not run ("4096 x 4096 (64 rows were)"), or NULL.
 const char *kb_case_not_run(const struct kb_model *, int case_index);
 

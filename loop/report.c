@@ -349,29 +349,29 @@ static void add_remarks(const struct kb_model *m, struct kb_text *out)
     }
 }
 
-static bool has_gap(const cJSON *gaps, const char *text)
+static bool has_gap(const struct kb_ev_proof *p, const char *text)
 {
-    const cJSON *gap;
     bool found = false;
-    cJSON_ArrayForEach (gap, gaps) {
-        char *other = kb_gap_text(gap);
+    for (int i = 0; i < p->gaps_count; i++) {
+        char *other = kb_gap_text(&p->gaps[i]);
         found = found || !strcmp(other, text);
         free(other);
     }
     return found;
 }
 
-// A line for each gap, behind the variants that it holds for; none are named where it holds for all. all: a list for
-// each variant.
-static void add_gap(const struct kb_model *m, const cJSON *all, int first, const char *text, struct kb_text *out)
+// A line for each gap, behind the variants that it holds for; none are named where it holds for all. all: of each
+// variant.
+static void add_gap(const struct kb_model *m, const struct kb_ev_proof *all, int first, const char *text,
+                    struct kb_text *out)
 {
     struct kb_text names = {0};
     int count = 0;
     for (int i = 0; i < first; i++)
-        if (has_gap(cJSON_GetArrayItem(all, i), text)) // said already
+        if (has_gap(&all[i], text)) // said already
             return;
     for (int i = first; i < m->variant_count; i++)
-        if (has_gap(cJSON_GetArrayItem(all, i), text))
+        if (has_gap(&all[i], text))
             kb_text_addf(&names, "%s%s", count++ ? ", " : "", m->variants[i].name);
     if (count == m->variant_count)
         kb_text_addf(out, "%s\n", text);
@@ -393,18 +393,18 @@ static void add_seeds(const struct kb_model *m, struct kb_text *out)
 
 static void add_gaps(const struct kb_model *m, struct kb_text *out)
 {
-    cJSON *all = cJSON_CreateArray();
+    struct kb_ev_proof *all = kb_alloc(sizeof *all * (size_t)(m->variant_count + 1));
     for (int i = 0; i < m->variant_count; i++)
-        cJSON_AddItemToArray(all, kb_gaps_of(m, kb_model_current(m, i)));
-    for (int i = 0; i < m->variant_count; i++) {
-        const cJSON *gap;
-        cJSON_ArrayForEach (gap, cJSON_GetArrayItem(all, i)) {
-            char *text = kb_gap_text(gap);
+        all[i] = kb_proof_of(m, kb_model_current(m, i));
+    for (int i = 0; i < m->variant_count; i++)
+        for (int k = 0; k < all[i].gaps_count; k++) {
+            char *text = kb_gap_text(&all[i].gaps[k]);
             add_gap(m, all, i, text, out);
             free(text);
         }
-    }
-    cJSON_Delete(all);
+    for (int i = 0; i < m->variant_count; i++)
+        kb_proof_free(&all[i]);
+    free(all);
 }
 
 // One line for each reason that a rung does not apply; those that prove something stand among the gaps.

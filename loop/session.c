@@ -394,10 +394,9 @@ static bool is_proven(const struct kb_session *s, const struct kb_build *b)
 {
     if (!b)
         return true;
-    cJSON *gaps = kb_gaps_of(&s->model, kb_model_version(&s->model, b->variant, b->version));
-    bool proven = !kb_gaps_fail(gaps);
-    cJSON_Delete(gaps);
-    return proven;
+    struct kb_ev_proof proof = kb_proof_of(&s->model, kb_model_version(&s->model, b->variant, b->version));
+    kb_proof_free(&proof);
+    return proof.proven;
 }
 
 int kb_session_exit_code(const struct kb_session *s)

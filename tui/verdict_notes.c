@@ -141,18 +141,16 @@ const char *kb_differing_note(const struct kb_model *m, const struct kb_model_ve
 }
 
 // The first of a kind, and how many more; of rungs all the names.
-static void note_kind(struct kb_line *l, const cJSON *gaps, const char *kind, const char *word)
+static void note_kind(struct kb_line *l, const struct kb_ev_proof *p, const char *kind, const char *word)
 {
-    const cJSON *gap;
     bool names = !strcmp(kind, "not proven");
     int count = 0, shown = 0;
-    cJSON_ArrayForEach (gap, gaps) {
-        const char *what = kb_json_text(gap, "what", "?");
-        if (strcmp(kb_json_text(gap, "kind", ""), kind))
+    for (int i = 0; i < p->gaps_count; i++) {
+        if (strcmp(p->gaps[i].kind, kind))
             continue;
         count++;
         if (!shown || names)
-            kb_spanf(l, KB_STYLE_WARN, "%s%s%s", shown ? ", " : "   ", shown ? "" : word, what);
+            kb_spanf(l, KB_STYLE_WARN, "%s%s%s", shown ? ", " : "   ", shown ? "" : word, p->gaps[i].what ?: "?");
         shown += !shown || names;
     }
     if (count > shown)
@@ -161,11 +159,11 @@ static void note_kind(struct kb_line *l, const cJSON *gaps, const char *kind, co
 
 void kb_note_gaps(struct kb_line *l, const struct kb_subject *s)
 {
-    cJSON *gaps = kb_gaps_of(s->model, s->version);
-    note_kind(l, gaps, "not proven", "not proven: ");
-    note_kind(l, gaps, "not run", "NOT RUN: ");
-    note_kind(l, gaps, "not tried", "not tried: ");
-    cJSON_Delete(gaps);
+    struct kb_ev_proof proof = kb_proof_of(s->model, s->version);
+    note_kind(l, &proof, "not proven", "not proven: ");
+    note_kind(l, &proof, "not run", "NOT RUN: ");
+    note_kind(l, &proof, "not tried", "not tried: ");
+    kb_proof_free(&proof);
 }
 
 static void add_clock(struct kb_line *l, const cJSON *timing)

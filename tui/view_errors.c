@@ -109,11 +109,10 @@ static void add_findings(const struct kb_app *a, const struct kb_model_version *
 // What the verdict does not stand on, with the reasons.
 static void add_gaps(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
-    cJSON *gaps = kb_gaps_of(a->model, v);
-    const cJSON *gap;
-    cJSON_ArrayForEach (gap, gaps) {
+    struct kb_ev_proof proof = kb_proof_of(a->model, v);
+    for (int i = 0; i < proof.gaps_count; i++) {
         struct kb_line line = {.ascii = out->ascii};
-        char *text = kb_gap_text(gap);
+        char *text = kb_gap_text(&proof.gaps[i]);
         size_t head = strcspn(text, ":") + 1;
         kb_spanf(&line, KB_STYLE_WARN, "%.*s", (int)head, text);
         kb_span(&line, KB_STYLE_TEXT, text + head);
@@ -121,7 +120,7 @@ static void add_gaps(const struct kb_app *a, const struct kb_model_version *v, i
         kb_line_free(&line);
         free(text);
     }
-    cJSON_Delete(gaps);
+    kb_proof_free(&proof);
 }
 
 // What further seeds showed: those that were asked for, and those that failed before.

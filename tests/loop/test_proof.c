@@ -64,15 +64,14 @@ static void start(const char *races, const char *reason)
 static char *gaps(bool *fail)
 {
     struct kb_text out = {0};
-    cJSON *list = kb_gaps_of(&model, kb_model_current(&model, 0));
-    const cJSON *gap;
-    cJSON_ArrayForEach (gap, list) {
-        char *text = kb_gap_text(gap);
+    struct kb_ev_proof proof = kb_proof_of(&model, kb_model_current(&model, 0));
+    for (int i = 0; i < proof.gaps_count; i++) {
+        char *text = kb_gap_text(&proof.gaps[i]);
         kb_text_addf(&out, "%s\n", text);
         free(text);
     }
-    *fail = kb_gaps_fail(list);
-    cJSON_Delete(list);
+    *fail = !proof.proven;
+    kb_proof_free(&proof);
     return out.data ? kb_text_take(&out) : kb_strdup("");
 }
 
