@@ -227,6 +227,25 @@ char *kb_path_relative(const char *dir, const char *path)
     return kb_strdup(path);
 }
 
+char *kb_path_between(const char *dir, const char *path)
+{
+    struct kb_text out = {0};
+    size_t shared = 0; // bytes of whole components that both have
+    for (size_t i = 0;; i++) {
+        bool ends = (!dir[i] || dir[i] == '/') && (!path[i] || path[i] == '/');
+        shared = ends ? i : shared;
+        if (!dir[i] || dir[i] != path[i])
+            break;
+    }
+    for (const char *p = dir + shared; *p; p++)
+        if (*p == '/' && p[1])
+            kb_text_add(&out, out.size ? "/.." : "..");
+    const char *rest = path + shared + (path[shared] == '/');
+    if (*rest)
+        kb_text_addf(&out, "%s%s", out.size ? "/" : "", rest);
+    return out.size ? kb_text_take(&out) : kb_strdup(".");
+}
+
 char *kb_state_dir(void)
 {
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");

@@ -27,6 +27,7 @@ const char *kb_path_base(const char *path);            // points into path
 char *kb_path_clean(const char *path);
 // path relative to dir when inside it, else path itself; both cleaned and absolute; owned.
 char *kb_path_relative(const char *dir, const char *path);
+char *kb_path_between(const char *dir, const char *path); // both clean and absolute: "../x" where it is not below; owned
 
 // $XDG_STATE_HOME/kbench, else ~/.local/state/kbench; not created; owned. NULL without either.
 char *kb_state_dir(void);

@@ -103,6 +103,48 @@ static cJSON *dims_json(char *const *texts, int count)
     return only;
 }
 
+static void add_texts(cJSON *object, const char *key, const char *const *texts, int count)
+{
+    if (count)
+        kb_json_set(object, key, cJSON_CreateStringArray(texts, count));
+}
+
+static void add_flags(const struct kb_guessing *g, cJSON *variant)
+{
+    const struct kb_guess_source *s = g->source;
+    cJSON *defines = cJSON_CreateObject();
+    for (int i = 0; i < s->define_count; i++) {
+        const char *equals = strchr(s->defines[i], '=');
+        char *name = kb_strndup(s->defines[i], strcspn(s->defines[i], "="));
+        if (kb_is_identifier(name))
+            kb_json_set_text(defines, name, equals ? equals + 1 : "1");
+        free(name);
+    }
+    if (s->define_count)
+        kb_json_set(variant, "defines", defines);
+    else
+        cJSON_Delete(defines);
+    add_texts(variant, "options", s->options, s->option_count);
+}
+
+// By the way from the bench's folder: a checkout that is moved keeps its bench.
+static void add_folders(const struct kb_guessing *g, cJSON *document)
+{
+    char *clean = kb_path_clean(g->source->path), *dir = kb_path_dir(clean);
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < g->source->include_dir_count; i++) {
+        char *relative = kb_path_between(dir, g->source->include_dirs[i]);
+        cJSON_AddItemToArray(list, cJSON_CreateString(relative));
+        free(relative);
+    }
+    if (g->source->include_dir_count)
+        kb_json_set(document, "include_dirs", list);
+    else
+        cJSON_Delete(list);
+    free(clean);
+    free(dir);
+}
+
 static cJSON *variant_json(const struct kb_guessing *g, const char *name)
 {
     cJSON *variant = cJSON_CreateObject(), *launch = cJSON_CreateObject();
@@ -117,6 +159,7 @@ static cJSON *variant_json(const struct kb_guessing *g, const char *name)
     if (g->cooperative)
         kb_json_set_bool(launch, "cooperative", true);
     kb_json_set(variant, "launch", launch);
+    add_flags(g, variant);
     free(kernel);
     return variant;
 }
@@ -166,6 +209,7 @@ static char *document_of(const struct kb_guessing *g, bool offered)
         cJSON_AddItemToArray(args, arg_json(g, a, offered));
     }
     cJSON_AddItemToArray(variants, variant_json(g, name));
+    add_folders(g, document);
     kb_json_set(document, "params", params);
     kb_json_set(document, "args", args);
     kb_json_set(document, "variants", variants);

@@ -27,7 +27,10 @@ struct kb_guess_source {
     const char *kernel;
     const struct kb_param_use *uses;
     int use_count;
-    int max_threads;    // a block of it may have; 0: unknown
+    int max_threads; // a block of it may have; 0: unknown
+    // How it is compiled elsewhere: folders (absolute), "NAME=VALUE", compiler options.
+    const char *const *include_dirs, *const *defines, *const *options;
+    int include_dir_count, define_count, option_count;
     const char *wanted; // "k", "ns::k" or an instance "k<float, 4>"; NULL: the one that is understood best
 };
 struct kb_guess {

@@ -237,16 +237,15 @@ static char *command_of(struct kb_session *s, const char *path)
     const struct kb_variant *v = s->export.build->resolved;
     struct kb_text out = {0};
     int count;
-    char **owned;
-    const char **dirs = kb_include_dirs(s, &count, &owned);
+    char **dirs = kb_include_dirs(s, &count);
     kb_text_addf(&out, "nvcc -g -lineinfo -arch=%s -I", s->arch);
     add_word(&out, s->bench_dir);
     for (int i = 0; i < count; i++) {
         kb_text_add(&out, " -I");
         add_word(&out, dirs[i]);
-        free(owned[i]);
+        free(dirs[i]);
     }
-    free(owned);
+    free(dirs);
     for (int i = 0; i < v->option_count; i++)
         add_word(&out, v->options[i]);
     char *program = !path                  ? kb_strdup("./a.out")

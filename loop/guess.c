@@ -100,7 +100,13 @@ static struct kb_guess_source source_of(const struct kb_session *s, const struct
                                     .uses = s->uses,
                                     .use_count = s->use_count,
                                     .max_threads = s->used_threads,
-                                    .wanted = s->wanted_kernel};
+                                    .wanted = s->wanted_kernel,
+                                    .include_dirs = (const char *const *)s->project.include_dirs,
+                                    .include_dir_count = s->project.include_dir_count,
+                                    .defines = (const char *const *)s->project.defines,
+                                    .define_count = s->project.define_count,
+                                    .options = (const char *const *)s->project.options,
+                                    .option_count = s->project.option_count};
 }
 
 static int guess_from(struct kb_session *s, const struct kb_snapshot *snapshot, struct kb_bench **out,
@@ -136,7 +142,8 @@ int kb_guess_open(struct kb_session *s, struct kb_error *e)
                              .include_dir_count = s->options.include_dir_count,
                              .defines = (const char *const *)s->defines,
                              .define_count = s->options.define_count};
-    if (kb_snapshot_take(s->bench_path, &reach, &snapshot, e))
+    kb_project_read(s->bench_path, &reach, &s->project);
+    if (kb_project_snapshot(s->bench_path, &reach, &s->project, &snapshot, e))
         return -1;
     int status = ask_which(s, &snapshot, e) || guess_from(s, &snapshot, &s->bench, &s->guess, e) ? -1 : 0;
     kb_snapshot_free(&snapshot);
@@ -193,9 +200,38 @@ void kb_guess_compiled(struct kb_session *s, struct kb_build *b)
         memcpy(b->contract, s->contract, sizeof b->contract);
 }
 
+// What the project around it said, for people.
+static void tell_project(struct kb_session *s)
+{
+    const struct kb_project *p = &s->project;
+    if (p->commands)
+        kb_status_line(s, "info", NULL, "compiled with the flags of %s", p->commands);
+    if (p->found)
+        kb_status_line(s, "info", "-I names a folder", "no flag says where these headers lie; found: %s", p->found);
+}
+
+void kb_guess_offer(struct kb_session *s)
+{
+    kb_status_line(s, "info", "save the skeleton in the log as bench.json, and add a reference",
+                   "no bench lists %s: GUESSED %s; without a reference nothing is verified",
+                   kb_path_base(s->bench_path), s->guess.headline);
+    if (s->guess.skeleton)
+        kb_emit_log(s, "session", NULL, s->guess.skeleton, 0);
+    tell_project(s);
+}
+
+const char *kb_guess_arch(const struct kb_session *s, const char *device)
+{
+    const char *arch = s->project.arch;
+    return s->inferred && device && arch[0] && atoi(arch + 3) == atoi(device + (kb_starts(device, "sm_") ? 3 : 0))
+               ? arch
+               : device;
+}
+
 void kb_guess_drop(struct kb_session *s)
 {
     kb_guess_free(&s->guess);
+    kb_project_free(&s->project);
     free(s->uses);
     free(s->used_kernel);
 }

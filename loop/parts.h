@@ -11,6 +11,7 @@
 #include "loop/gpu_lock.h"
 #include "loop/model.h"
 #include "loop/peer.h"
+#include "loop/project.h"
 #include "loop/session.h"
 #include "profiles/trace.h"
 #include "watch/watch.h"
@@ -298,10 +299,11 @@ struct kb_session {
     struct kb_param_use *uses;                      // then, of the last compile: its kernel's parameters
     int use_count, used_threads;
     char *used_kernel;
-    char *wanted_kernel; // of a source that no bench lists; NULL: the best
-    bool compiled_once;  // inputs are not prepared before
-    bool announced;      // the `session` event was sent
-    bool bench_refused;  // the last saved bench.json had an error
+    struct kb_project project; // then: how its source is compiled
+    char *wanted_kernel;       // of a source that no bench lists; NULL: the best
+    bool compiled_once;        // inputs are not prepared before
+    bool announced;            // the `session` event was sent
+    bool bench_refused;        // the last saved bench.json had an error
     struct kb_slot *slots;
     int slot_count;
     struct kb_program programs[KB_PROGRAMS];
@@ -381,8 +383,7 @@ int kb_focus_index(const struct kb_session *);       // -1: no such variant
 cJSON *kb_bench_document(const struct kb_session *); // for prepare; owned
 void kb_shared_unref(struct kb_shared *);
 void kb_slot_free(struct kb_slot *); // what it holds
-// Absolute; free each of *owned and *owned itself.
-const char **kb_include_dirs(const struct kb_session *, int *count, char ***owned);
+char **kb_include_dirs(const struct kb_session *, int *count); // absolute; owned, each text and the list
 
 // reach.c
 void kb_reach_environment(struct kb_session *);
@@ -407,6 +408,9 @@ bool kb_guess_doubts(const struct kb_session *, const struct kb_build *, enum kb
 char *kb_guess_words(const struct kb_session *, const char *reason); // "perhaps the guess: ..."; owned
 void kb_guess_soften(const struct kb_session *, cJSON *event);       // a `case` or `findings` event, in place
 int kb_guess_open(struct kb_session *, struct kb_error *);
+void kb_guess_offer(struct kb_session *); // says what was guessed and found
+// What to compile for on this device: with the project's suffix ("sm_90a") if it is of the same kind.
+const char *kb_guess_arch(const struct kb_session *, const char *device);
 void kb_guess_again(struct kb_session *, const struct kb_snapshot *); // the file changed
 void kb_guess_compiled(struct kb_session *, struct kb_build *);       // before its rung `check`; may supersede it
 void kb_guess_drop(struct kb_session *);

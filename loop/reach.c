@@ -63,10 +63,10 @@ bool kb_may_use_nvcc(const struct kb_variant *v)
 void kb_reach_of(const struct kb_session *s, const struct kb_variant *v, struct kb_reach_words *w)
 {
     int dirs;
-    char **owned;
-    free(kb_include_dirs(s, &dirs, &owned));
+    char **owned = kb_include_dirs(s, &dirs);
     for (int i = 0; i < dirs; i++)
         add(w, owned[i]);
+    free(owned);
     w->dirs = w->count;
     add_placed(w, (const char *const *)v->options, v->option_count, s->bench_dir);
     if (kb_may_use_nvcc(v))

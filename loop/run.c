@@ -73,7 +73,7 @@ static void choose_arch(struct kb_session *s)
     const char *device = kb_json_text(s->device, "arch", NULL);
     if (s->arch_option || (s->arch[0] && !device))
         return;
-    const char *arch = device && *device ? device : s->default_arch;
+    const char *arch = kb_guess_arch(s, device && *device ? device : s->default_arch);
     if (arch)
         snprintf(s->arch, sizeof s->arch, "%s", arch);
     if (arch)

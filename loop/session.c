@@ -223,15 +223,6 @@ static void take_options(struct kb_session *s, const struct kb_session_options *
         snprintf(s->arch, sizeof s->arch, "%s", s->arch_option);
 }
 
-static void offer_bench(struct kb_session *s)
-{
-    kb_status_line(s, "info", "save the skeleton in the log as bench.json, and add a reference",
-                   "no bench lists %s: GUESSED %s; without a reference nothing is verified",
-                   kb_path_base(s->bench_path), s->guess.headline);
-    if (s->guess.skeleton)
-        kb_emit_log(s, "session", NULL, s->guess.skeleton, 0);
-}
-
 static void tell_left_out(struct kb_session *s)
 {
     struct kb_text names = {0};
@@ -257,7 +248,7 @@ int kb_session_new(const struct kb_session_options *options, struct kb_session *
     kb_seeds_start(s);
     kb_sources_announce(s);
     if (s->inferred)
-        offer_bench(s);
+        kb_guess_offer(s);
     tell_left_out(s);
     if (options->baseline)
         s->pin_variant = kb_bench_find_variant(s->bench, options->baseline);

@@ -163,7 +163,7 @@ void kb_sources_watch(struct kb_session *s)
             drop_watched(s, i);
 }
 
-const char **kb_include_dirs(const struct kb_session *s, int *count, char ***owned)
+char **kb_include_dirs(const struct kb_session *s, int *count)
 {
     int n = 0;
     char **dirs = kb_alloc(sizeof *dirs * (size_t)(s->bench->include_dir_count + s->options.include_dir_count + 1));
@@ -175,8 +175,7 @@ const char **kb_include_dirs(const struct kb_session *s, int *count, char ***own
         free(joined);
     }
     *count = n;
-    *owned = dirs;
-    return (const char **)dirs;
+    return dirs;
 }
 
 // The reference is read here once, so that the first event can already name the contract.

@@ -188,6 +188,13 @@ static void test_parts(void **state)
     expect_text(kb_path_relative("/a", "/ab"), "/ab");
     expect_text(kb_path_relative("/", "/ab"), "ab");
     expect_text(kb_path_relative("/a", "/a"), "/a");
+    expect_text(kb_path_between("/a/b", "/a/b/c"), "c");
+    expect_text(kb_path_between("/a/b", "/a/bc"), "../bc");
+    expect_text(kb_path_between("/a/b/c", "/a"), "../..");
+    expect_text(kb_path_between("/a/b", "/c/d"), "../../c/d");
+    expect_text(kb_path_between("/a", "/a"), ".");
+    expect_text(kb_path_between("/", "/a/b"), "a/b");
+    expect_text(kb_path_between("/a/b", "/"), "../..");
 }
 
 static void test_cache(void **state)

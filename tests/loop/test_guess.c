@@ -177,6 +177,63 @@ static void headers_are_sources(void **state)
     free(text);
 }
 
+static void put(const char *folder, const char *name, const char *text)
+{
+    char *path = kb_path_join(dir, folder);
+    assert_int_equal(kb_make_dirs(path, NULL), 0);
+    program_write(path, name, text);
+    free(path);
+}
+
+static const char with_headers[] =
+    "#include <helper.cuh>\n#include \"deep/two.cuh\"\n__global__ void k(real *x, int n)\n"
+    "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] = THREE * two();\n}\n";
+
+// Headers elsewhere in the project are found; the guessed bench names their folders.
+static void headers_of_the_project_are_found(void **state)
+{
+    (void)state;
+    put("samples/a", "none.txt", "");
+    put("Common", "helper.cuh", "#include <types.cuh>\n#define THREE 3\n");
+    put("lib/include", "types.cuh", "typedef double real;\n");
+    put("lib/deep", "two.cuh", "__device__ int two() { return 2; }\n");
+    char *text = once_of("samples/a/k.cu", NULL, with_headers, true, 0);
+    cJSON *document = schema_checked(text);
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "skeleton", "");
+    assert_non_null(strstr(skeleton, "\"../../Common\""));
+    assert_non_null(strstr(skeleton, "\"../../lib/include\""));
+    assert_non_null(strstr(skeleton, "\"../../lib\""));
+    assert_non_null(strstr(skeleton, "\"f64\""));
+    rung_is(document, "run", "pass", "");
+    cJSON_Delete(document);
+    free(text);
+}
+
+// Folders, defines and options as the nearest compile_commands.json has them, from a file of options, too.
+static void compile_commands_say_the_flags(void **state)
+{
+    (void)state;
+    put("inc", "helper.cuh", "typedef float real;\n");
+    put("other/deep", "two.cuh", "__device__ int two() { return TWO; }\n");
+    put("build", "includes.rsp", "-I../other \"-DTHREE=(1 + 2)\"\n");
+    char *list =
+        kb_format("[{\"directory\": \"%s/build\", \"file\": \"../k.cu\", \"command\": \"/usr/bin/nvcc -I../inc "
+                  "--options-file includes.rsp -DTWO=2 -std=gnu++17 -O3 -ccbin /bin/false "
+                  "--generate-code=arch=compute_90a,code=[sm_90a] -x cu -c ../k.cu -o k.o\"}]",
+                  dir);
+    put("build", "compile_commands.json", list);
+    free(list);
+    char *text = once_of("k.cu", NULL, with_headers, true, 0);
+    cJSON *document = schema_checked(text);
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "skeleton", "");
+    assert_non_null(strstr(skeleton, "\"-std=c++17\""));
+    assert_non_null(strstr(skeleton, "\"THREE\": \"(1 + 2)\""));
+    assert_null(strstr(skeleton, "ccbin"));
+    rung_is(document, "run", "pass", "");
+    cJSON_Delete(document);
+    free(text);
+}
+
 static void check_question(const char *source, const char *rung, const char *reason)
 {
     cJSON *document = document_of(source, 5);
@@ -254,6 +311,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(right_kernels_run, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(several_kernels_are_a_question, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(headers_of_the_project_are_found, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(compile_commands_say_the_flags, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
