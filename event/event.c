@@ -126,6 +126,15 @@ int kb_event_read(const cJSON *from, struct kb_event *e)
     return 0;
 }
 
+int64_t kb_event_case(const struct kb_event *e)
+{
+    const struct kb_record *r = records[e->type];
+    for (int i = 0; i < r->field_count; i++)
+        if (!strcmp(r->fields[i].key, "case"))
+            return *(const int64_t *)((const char *)e->body + r->fields[i].at);
+    return -1;
+}
+
 cJSON *kb_event_write(const struct kb_event *e)
 {
     cJSON *out = kb_record_write(records[e->type], e->body);
@@ -143,4 +152,20 @@ void kb_event_free(struct kb_event *e)
     free(e->variant);
     kb_record_delete(e->body ? records[e->type] : NULL, e->body);
     *e = (struct kb_event){0};
+}
+
+void kb_events_read(const cJSON *array, struct kb_events *out)
+{
+    const cJSON *item;
+    *out = (struct kb_events){.items = kb_alloc(sizeof *out->items * (size_t)(cJSON_GetArraySize(array) + 1))};
+    cJSON_ArrayForEach (item, array)
+        out->count += kb_event_read(item, &out->items[out->count]) == 0;
+}
+
+void kb_events_free(struct kb_events *events)
+{
+    for (int i = 0; i < events->count; i++)
+        kb_event_free(&events->items[i]);
+    free(events->items);
+    *events = (struct kb_events){0};
 }

@@ -64,7 +64,15 @@ const struct kb_record *kb_event_record(enum kb_event_type);
 const char *kb_event_name(enum kb_event_type, bool again);
 // -1: no event that this table knows. What is missing or has another type is unknown, what is more is ignored.
 int kb_event_read(const cJSON *, struct kb_event *);
+int64_t kb_event_case(const struct kb_event *); // which case it is about; -1: of none
 cJSON *kb_event_write(const struct kb_event *); // owned
 void kb_event_free(struct kb_event *);
+
+struct kb_events {
+    struct kb_event *items;
+    int count;
+};
+void kb_events_read(const cJSON *array, struct kb_events *); // those that this table knows
+void kb_events_free(struct kb_events *);
 
 #endif

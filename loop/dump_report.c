@@ -32,34 +32,39 @@ void kb_report_cell(struct kb_text *out, const char *text)
     kb_text_add(out, " |");
 }
 
-const cJSON *kb_report_last(const struct kb_report *r, const char *type, int index)
+const void *kb_report_last(const struct kb_report *r, enum kb_event_type type, int index)
 {
-    const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach (event, r->events)
-        if (!strcmp(kb_json_text(event, "type", ""), type) && (index < 0 || kb_json_int(event, "case", -1) == index))
-            found = event;
-    return found;
+    for (int i = r->events.count - 1; i >= 0; i--) {
+        const struct kb_event *e = &r->events.items[i];
+        if (e->type == type && (index < 0 || kb_event_case(e) == index))
+            return e->body;
+    }
+    return NULL;
 }
 
-static const cJSON *last_case(const struct kb_report *r, const char *rung, int index)
+static bool is(const char *text, const char *wanted)
 {
-    const cJSON *event, *found = NULL;
-    cJSON_ArrayForEach (event, r->events)
-        if (!strcmp(kb_json_text(event, "type", ""), "case") && kb_json_int(event, "case", -1) == index &&
-            !strcmp(kb_json_text(event, "rung", ""), rung))
-            found = event;
-    return found;
+    return text && !strcmp(text, wanted);
+}
+
+static const struct kb_ev_case *last_case(const struct kb_report *r, const char *rung, int index)
+{
+    for (int i = r->events.count - 1; i >= 0; i--) {
+        const struct kb_ev_case *c = r->events.items[i].body;
+        if (r->events.items[i].type == KB_EVENT_case && c->index == index && is(c->rung, rung))
+            return c;
+    }
+    return NULL;
 }
 
 static int cases_of(const struct kb_report *r)
 {
-    const cJSON *event;
-    int most = -1;
-    cJSON_ArrayForEach (event, r->events) {
-        int index = (int)kb_json_int(event, "case", -1);
+    int64_t most = -1;
+    for (int i = 0; i < r->events.count; i++) {
+        int64_t index = kb_event_case(&r->events.items[i]);
         most = index > most ? index : most;
     }
-    return most + 1;
+    return (int)most + 1;
 }
 
 static void bullet(struct kb_text *out, const char *name, const char *value)
@@ -110,44 +115,45 @@ static void head(const struct kb_report *r)
     kb_text_free(&device);
 }
 
-static void ladder_row(const struct kb_report *r, const cJSON *event)
+static void ladder_row(const struct kb_report *r, const struct kb_ev_rung *rung)
 {
     kb_text_add(r->out, "|");
-    kb_report_cell(r->out, kb_json_text(event, "rung", "?"));
-    kb_report_cell(r->out, kb_json_text(event, "status", "?"));
-    double ms = kb_json_number(event, "ms", NAN);
-    kb_report_cell(r->out, isnan(ms) ? "-" : kb_plain(ms).s);
-    kb_report_cell(r->out, kb_json_text(event, "reason", ""));
+    kb_report_cell(r->out, rung->rung ?: "?");
+    kb_report_cell(r->out, rung->status ?: "?");
+    kb_report_cell(r->out, isnan(rung->ms) ? "-" : kb_plain(rung->ms).s);
+    kb_report_cell(r->out, rung->reason);
     kb_text_add(r->out, "\n");
 }
 
-// Is this the last word on its rung?
-static bool is_last_of_rung(const cJSON *event)
+const struct kb_ev_rung *kb_report_rung(const struct kb_report *r, const char *rung)
 {
-    const char *rung = kb_json_text(event, "rung", "");
-    for (const cJSON *next = event->next; next; next = next->next)
-        if (!strcmp(kb_json_text(next, "type", ""), "rung") && !strcmp(kb_json_text(next, "rung", ""), rung))
-            return false;
-    return true;
+    for (int i = r->events.count - 1; i >= 0; i--) {
+        const struct kb_ev_rung *event = r->events.items[i].body;
+        if (r->events.items[i].type == KB_EVENT_rung && is(event->rung, rung))
+            return event;
+    }
+    return NULL;
 }
 
 // Records of before there were verdicts have `done` in its place.
-static const cJSON *last_verdict(const struct kb_report *r)
+static const struct kb_ev_verdict *last_verdict(const struct kb_report *r)
 {
-    const cJSON *event = kb_report_last(r, "verdict", -1);
-    return event ? event : kb_report_last(r, "done", -1);
+    for (int i = r->events.count - 1; i >= 0; i--)
+        if (r->events.items[i].type == KB_EVENT_verdict && !r->events.items[i].again)
+            return r->events.items[i].body;
+    return KB_LAST(r, verdict, -1) ?: &kb_unknown_verdict;
 }
 
 // `races` found it wrong behind its verdict: what was timed before is no speed, and no goal is met by it.
 static bool taken_back(const struct kb_report *r)
 {
-    return !strcmp(kb_json_text(last_verdict(r), "rung", ""), kb_rungs[KB_RUNG_RACES].name);
+    return is(last_verdict(r)->rung, kb_rungs[KB_RUNG_RACES].name);
 }
 
 // What the verdict does not stand on.
 static void gaps(const struct kb_report *r)
 {
-    struct kb_ev_proof *p = kb_record_new(&kb_record_proof, kb_report_last(r, "proof", -1));
+    const struct kb_ev_proof *p = KB_LAST(r, proof, -1);
     if (p && p->gaps_count && !taken_back(r))
         kb_text_add(r->out, "\n");
     for (int i = 0; p && i < p->gaps_count && !taken_back(r); i++) {
@@ -157,13 +163,12 @@ static void gaps(const struct kb_report *r)
         kb_text_add(r->out, "\n");
         free(text);
     }
-    kb_record_delete(&kb_record_proof, p);
 }
 
 static void verdict(const struct kb_report *r)
 {
-    const cJSON *event, *judged = last_verdict(r), *goal = kb_report_last(r, "goal", -1);
-    const char *status = kb_json_text(r->results, "status", "unknown"), *rung = kb_json_text(judged, "rung", NULL);
+    const struct kb_ev_goal *goal = KB_LAST(r, goal, -1);
+    const char *status = kb_json_text(r->results, "status", "unknown"), *rung = last_verdict(r)->rung;
     kb_text_add(r->out, "\n## Verdict\n\n");
     kb_text_addf(r->out, "**%s**", status);
     if (rung) {
@@ -173,54 +178,48 @@ static void verdict(const struct kb_report *r)
     kb_text_add(r->out, ".");
     if (goal && !taken_back(r)) {
         kb_text_add(r->out, " Goal: ");
-        kb_report_say(r->out, kb_json_text(goal, "text", "?"));
+        kb_report_say(r->out, goal->text ?: "?");
         kb_text_add(r->out, ".");
     }
     kb_text_add(r->out, "\n\n| rung | status | ms | reason |\n|---|---|---|---|\n");
-    cJSON_ArrayForEach (event, r->events)
-        if (!strcmp(kb_json_text(event, "type", ""), "rung") && is_last_of_rung(event))
+    for (int i = 0; i < r->events.count; i++) {
+        const struct kb_ev_rung *event = r->events.items[i].body;
+        if (r->events.items[i].type == KB_EVENT_rung && event == kb_report_rung(r, event->rung ?: ""))
             ladder_row(r, event);
+    }
     gaps(r);
 }
 
 static void compile_errors(const struct kb_report *r)
 {
-    const cJSON *error, *list = kb_json_get(kb_report_last(r, "errors", -1), "errors");
-    int n = 0, all = cJSON_GetArraySize(list);
-    if (!all)
-        return;
-    kb_text_add(r->out, "\n## Messages of the compiler\n\n");
-    cJSON_ArrayForEach (error, list) {
-        if (n++ == MOST_ERRORS)
-            break;
+    const struct kb_ev_errors *e = KB_LAST(r, errors, -1) ?: &kb_unknown_errors;
+    if (e->errors_count)
+        kb_text_add(r->out, "\n## Messages of the compiler\n\n");
+    for (int i = 0; i < e->errors_count && i < MOST_ERRORS; i++) {
+        const struct kb_ev_message *m = &e->errors[i];
         kb_text_add(r->out, "- ");
-        kb_report_say(r->out, kb_json_text(error, "file", ""));
-        kb_text_addf(r->out, ":%d: ", (int)kb_json_int(error, "line", 0));
-        kb_report_say(r->out, kb_json_text(error, "severity", "error"));
+        kb_report_say(r->out, m->file);
+        kb_text_addf(r->out, ":%d: ", (int)m->line);
+        kb_report_say(r->out, m->severity ?: "error");
         kb_text_add(r->out, ": ");
-        kb_report_say(r->out, kb_json_text(error, "text", ""));
+        kb_report_say(r->out, m->text);
         kb_text_add(r->out, "\n");
     }
-    if (all > MOST_ERRORS)
-        kb_text_addf(r->out, "- and %d more\n", all - MOST_ERRORS);
+    if (e->errors_count > MOST_ERRORS)
+        kb_text_addf(r->out, "- and %d more\n", e->errors_count - MOST_ERRORS);
 }
 
 static void findings(const struct kb_report *r)
 {
-    const cJSON *event, *item;
-    bool any = false;
-    cJSON_ArrayForEach (event, r->events) {
-        if (strcmp(kb_json_text(event, "type", ""), "findings"))
-            continue;
-        if (!any)
-            kb_text_add(r->out, "\n## What the CPU device saw\n\n");
-        any = true;
-        cJSON_ArrayForEach (item, kb_json_get(event, "findings")) {
-            const char *accepted = kb_json_text(item, "accepted", NULL);
-            char *line = kb_format(
-                "%s:%d: %s: %s (%s, case %s)%s%s", kb_json_text(item, "file", "?"), (int)kb_json_int(item, "line", 0),
-                kb_json_text(item, "kind", "?"), kb_json_text(item, "text", ""), kb_json_text(event, "rung", "?"),
-                kb_json_text(event, "label", "?"), accepted ? ", accepted: " : "", accepted ? accepted : "");
+    if (KB_LAST(r, findings, -1))
+        kb_text_add(r->out, "\n## What the CPU device saw\n\n");
+    for (int i = 0; i < r->events.count; i++) {
+        const struct kb_ev_findings *event = r->events.items[i].body;
+        for (int k = 0; r->events.items[i].type == KB_EVENT_findings && k < event->findings_count; k++) {
+            const struct kb_ev_finding *f = &event->findings[k];
+            char *line = kb_format("%s:%d: %s: %s (%s, case %s)%s%s", f->file ?: "?", (int)f->line, f->kind ?: "?",
+                                   f->text ?: "", event->rung ?: "?", event->label ?: "?",
+                                   f->accepted ? ", accepted: " : "", f->accepted ?: "");
             kb_text_add(r->out, "- ");
             kb_report_say(r->out, line);
             kb_text_add(r->out, "\n");
@@ -229,27 +228,24 @@ static void findings(const struct kb_report *r)
     }
 }
 
-static void output_row(const struct kb_report *r, const cJSON *event, const cJSON *output)
+static void output_row(const struct kb_report *r, const struct kb_ev_case *event, const struct kb_ev_output *output)
 {
     static const char *const metrics[] = {"max_abs", "max_rel", "rmse", "scaled", "max_ulp", "cosine", "mismatches"};
-    const cJSON *m = kb_json_get(output, "metrics"), *tolerance = kb_json_get(output, "tolerance");
     struct kb_text bound = {0};
     kb_text_add(r->out, "|");
-    kb_report_cell(r->out, kb_json_text(event, "label", "?"));
-    kb_report_cell(r->out, kb_json_text(output, "arg", "?"));
-    kb_report_cell(r->out, kb_json_text(output, "status", kb_json_text(event, "status", "?")));
+    kb_report_cell(r->out, event->label ?: "?");
+    kb_report_cell(r->out, output->arg ?: "?");
+    kb_report_cell(r->out, output->status ?: event->status ?: "?");
     for (size_t i = 0; i < KB_COUNT(metrics); i++) {
-        double value = kb_json_number(m, metrics[i], NAN);
+        double value = kb_record_number(&kb_record_metrics, output->metrics ?: &kb_unknown_metrics, metrics[i]);
         kb_report_cell(r->out, isnan(value) ? "-" : kb_plain(value).s);
     }
-    if (tolerance && !cJSON_IsNull(tolerance))
-        kb_text_addf(&bound, "%s <= %s", kb_json_text(tolerance, "metric", "?"),
-                     kb_plain(kb_json_number(tolerance, "bound", NAN)).s);
-    double margin = kb_json_number(output, "margin", NAN);
-    if (!isnan(margin))
-        kb_text_addf(&bound, " (%.2f of it)", margin);
+    if (output->tolerance)
+        kb_text_addf(&bound, "%s <= %s", output->tolerance->metric ?: "?", kb_plain(output->tolerance->bound).s);
+    if (!isnan(output->margin))
+        kb_text_addf(&bound, " (%.2f of it)", output->margin);
     kb_report_cell(r->out, bound.data);
-    kb_report_cell(r->out, kb_json_text(output, "reason", kb_json_text(event, "reason", "")));
+    kb_report_cell(r->out, output->reason ?: event->reason);
     kb_text_add(r->out, "\n");
     kb_text_free(&bound);
 }
@@ -258,70 +254,62 @@ static void errors_by_case(const struct kb_report *r)
 {
     bool any = false;
     for (int i = 0; i < cases_of(r); i++) {
-        const cJSON *output, *event = last_case(r, "verify", i);
-        event = event ? event : last_case(r, "run", i);
+        const struct kb_ev_case *event = last_case(r, "verify", i) ?: last_case(r, "run", i);
         if (event && !any)
             kb_text_add(r->out, "\n## Errors by case\n\nSource: every element compared with the reference.\n\n"
                                 "| case | output | status | max_abs | max_rel | rmse | scaled | max_ulp | cosine | "
                                 "mismatches | bound | reason |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         any = any || event;
-        cJSON_ArrayForEach (output, kb_json_get(event, "outputs"))
-            output_row(r, event, output);
+        for (int k = 0; event && k < event->outputs_count; k++)
+            output_row(r, event, &event->outputs[k]);
     }
     if (!any)
         kb_text_add(r->out, "\n## Errors by case\n\nUnknown: nothing was run.\n");
 }
 
-static void interval(struct kb_text *out, const cJSON *timing, const char *key)
+static void interval(struct kb_text *out, const struct kb_ev_interval *s, const char *reason)
 {
-    const cJSON *s = kb_json_get(timing, key);
     struct kb_text text = {0};
-    if (cJSON_IsObject(s)) {
-        kb_text_addf(&text, "%s", kb_plain(kb_json_number(s, "median_us", NAN)).s);
-        kb_text_addf(&text, " (%s to ", kb_plain(kb_json_number(s, "low_us", NAN)).s);
-        kb_text_addf(&text, "%s, %s samples)", kb_plain(kb_json_number(s, "high_us", NAN)).s,
-                     kb_plain(kb_json_number(s, "samples", NAN)).s);
-    } else {
-        char *reason = kb_format("%s_reason", key);
-        kb_text_addf(&text, "unknown: %s", kb_json_text(timing, reason, "not measured"));
-        free(reason);
-    }
+    if (s)
+        kb_text_addf(&text, "%s (%s to %s, %s samples)", kb_plain(s->median_us).s, kb_plain(s->low_us).s,
+                     kb_plain(s->high_us).s, kb_plain(s->samples).s);
+    else
+        kb_text_addf(&text, "unknown: %s", reason ?: "not measured");
     kb_report_cell(out, text.data);
     kb_text_free(&text);
 }
 
-static void versus_line(const struct kb_report *r, const cJSON *event)
+static void versus_line(const struct kb_report *r, const struct kb_ev_versus *v)
 {
-    const cJSON *baseline = kb_json_get(event, "baseline");
-    struct kb_text text = {0};
-    kb_text_addf(&text, "%s than %s version %d", kb_json_text(event, "verdict", "?"),
-                 kb_json_text(baseline, "variant", "?"), (int)kb_json_int(baseline, "version", 0));
-    kb_text_addf(&text, ": time ratio %s", kb_plain(kb_json_number(event, "ratio", NAN)).s);
-    kb_text_addf(&text, " (%s to ", kb_plain(kb_json_number(event, "low", NAN)).s);
-    kb_text_addf(&text, "%s)", kb_plain(kb_json_number(event, "high", NAN)).s);
+    const struct kb_ev_ref *baseline = v->baseline ?: &kb_unknown_ref;
+    char *text =
+        kb_format("%s than %s version %d: time ratio %s (%s to %s)", v->verdict ?: "?", baseline->variant ?: "?",
+                  (int)baseline->version, kb_plain(v->ratio).s, kb_plain(v->low).s, kb_plain(v->high).s);
     kb_text_add(r->out, "\n");
-    kb_report_say(r->out, text.data);
-    kb_text_add(r->out, kb_json_bool(event, "paired", false) ? ", runs of both taken in turn.\n" : ".\n");
-    kb_text_free(&text);
+    kb_report_say(r->out, text);
+    kb_text_add(r->out, v->paired ? ", runs of both taken in turn.\n" : ".\n");
+    free(text);
 }
 
 static void times(const struct kb_report *r)
 {
-    const cJSON *timing = NULL, *versus = kb_report_last(r, "versus", r->context->headline);
+    const struct kb_ev_timing *timing = NULL;
+    const struct kb_ev_versus *versus = KB_LAST(r, versus, r->context->headline);
     kb_text_add(r->out, "\n## Time\n\n");
     for (int i = 0; i < cases_of(r); i++) {
-        const cJSON *one = kb_report_last(r, "timing", i), *event = last_case(r, "run", i);
+        const struct kb_ev_timing *one = KB_LAST(r, timing, i);
+        const struct kb_ev_case *event = last_case(r, "run", i);
         if (!one)
             continue;
         if (!timing)
             kb_text_add(r->out, "| case | cold L2, us | warm, us | a call, us | source |\n|---|---|---|---|---|\n");
         timing = one;
         kb_text_add(r->out, "|");
-        kb_report_cell(r->out, kb_json_text(event, "label", ""));
-        interval(r->out, one, "cold");
-        interval(r->out, one, "warm");
-        kb_report_cell(r->out, kb_plain(kb_json_number(one, "call_us", NAN)).s);
-        kb_report_cell(r->out, kb_json_text(one, "source", "not timed"));
+        kb_report_cell(r->out, event ? event->label : NULL);
+        interval(r->out, one->cold, one->cold_reason);
+        interval(r->out, one->warm, one->warm_reason);
+        kb_report_cell(r->out, kb_plain(one->call_us).s);
+        kb_report_cell(r->out, one->source ?: "not timed");
         kb_text_add(r->out, "\n");
     }
     if (!timing)
@@ -331,13 +319,16 @@ static void times(const struct kb_report *r)
 }
 
 // What DRAM really moved beside what the roofline was told.
-static void counted_bytes(const struct kb_report *r, const cJSON *l)
+static void counted_bytes(const struct kb_report *r, double told)
 {
-    const cJSON *event;
-    double bytes = NAN, told = kb_json_number(l, "bytes", NAN);
-    cJSON_ArrayForEach (event, r->events)
-        if (!strcmp(kb_json_text(event, "type", ""), "counters"))
-            bytes = kb_json_number(kb_json_get(event, "metrics"), "dram_bytes", bytes);
+    double bytes = NAN;
+    for (int i = 0; i < r->events.count; i++) {
+        const struct kb_ev_counters *c = r->events.items[i].body;
+        if (r->events.items[i].type != KB_EVENT_counters)
+            continue;
+        double next = kb_named_value(c->metrics, c->metrics_count, "dram_bytes");
+        bytes = isnan(next) ? bytes : next;
+    }
     if (isnan(bytes))
         return;
     kb_text_addf(r->out, "By hardware counters DRAM moved %s", kb_quantity(bytes, "B").s);
@@ -348,36 +339,35 @@ static void counted_bytes(const struct kb_report *r, const cJSON *l)
 
 static void roofline(const struct kb_report *r)
 {
-    const cJSON *l = kb_json_get(kb_report_last(r, "timing", r->context->headline), "roofline");
-    double share = kb_json_number(l, "share", NAN), rate = kb_json_number(l, "attained_bytes_per_s", NAN),
-           flops = kb_json_number(l, "attained_flops", NAN), floor_us = kb_json_number(l, "floor_us", NAN);
-    const char *bound = kb_json_text(l, "bound", "unknown");
+    const struct kb_ev_timing *timing = KB_LAST(r, timing, r->context->headline);
+    const struct kb_ev_roofline *l = timing ? timing->roofline : NULL;
     kb_text_add(r->out, "\n## Roofline\n\n");
     if (!l) {
         kb_text_add(r->out, "Unknown: it was not timed.\n");
         return;
     }
-    kb_text_addf(r->out, "%s and %s", kb_quantity(kb_json_number(l, "bytes", NAN), "B").s,
-                 kb_quantity(kb_json_number(l, "flops", NAN), "FLOP").s);
-    kb_text_addf(r->out, ", %s FLOP a byte: under the %s roof. ", kb_plain(kb_json_number(l, "intensity", NAN)).s,
+    const char *bound = l->bound ?: "unknown";
+    kb_text_addf(r->out, "%s and %s", kb_quantity(l->bytes, "B").s, kb_quantity(l->flops, "FLOP").s);
+    kb_text_addf(r->out, ", %s FLOP a byte: under the %s roof. ", kb_plain(l->intensity).s,
                  strcmp(bound, "compute") ? bound : "arithmetic");
-    if (kb_json_bool(l, "impossible", false))
+    if (l->impossible)
         kb_text_add(r->out, "**The measured time is impossible**: less than the vendor's peaks allow. ");
-    else if (share > 0)
-        kb_text_addf(r->out, "It attains %s (%s), %s of that roof; at most %s x is left. ", kb_quantity(rate, "B/s").s,
-                     kb_quantity(flops, "FLOP/s").s, kb_percent(share).s, kb_plain(round(100 / share) / 100).s);
+    else if (l->share > 0)
+        kb_text_addf(r->out, "It attains %s (%s), %s of that roof; at most %s x is left. ",
+                     kb_quantity(l->attained_bytes_per_s, "B/s").s, kb_quantity(l->attained_flops, "FLOP/s").s,
+                     kb_percent(l->share).s, kb_plain(round(100 / l->share) / 100).s);
     else {
         kb_text_add(r->out, "What it attains is unknown: ");
-        kb_report_say(r->out, kb_json_text(l, "share_reason", "no rate"));
+        kb_report_say(r->out, l->share_reason ?: "no rate");
         kb_text_add(r->out, ". ");
     }
-    if (floor_us > 0)
-        kb_text_addf(r->out, "No run can beat %s us (%s).", kb_plain(floor_us).s,
-                     kb_json_text(l, "floor_source", "from the vendor's peaks"));
+    if (l->floor_us > 0)
+        kb_text_addf(r->out, "No run can beat %s us (%s).", kb_plain(l->floor_us).s,
+                     l->floor_source ?: "from the vendor's peaks");
     kb_text_add(r->out, "\n\nSource of bytes and FLOPs: ");
-    kb_report_say(r->out, kb_json_text(l, "source", "unknown"));
+    kb_report_say(r->out, l->source ?: "unknown");
     kb_text_add(r->out, ".\n");
-    counted_bytes(r, l);
+    counted_bytes(r, l->bytes);
 }
 
 static void say_advice(const struct kb_report *r, const struct kb_advice *a)
@@ -411,7 +401,7 @@ static void advice(const struct kb_report *r)
 {
     struct kb_advice_input in;
     struct kb_advice a;
-    kb_advice_gather(r->events, r->context->headline, &in);
+    kb_advice_gather(kb_json_get(r->results, "events"), r->context->headline, &in);
     in.device = r->device;
     in.args = r->context->args;
     in.source = r->context->source;
@@ -442,7 +432,7 @@ static void files(const struct kb_report *r)
 void kb_dump_report(const cJSON *record, const struct kb_report_context *context, struct kb_text *out)
 {
     struct kb_report r = {.record = record, .results = kb_json_get(record, "results"), .context = context, .out = out};
-    r.events = kb_json_get(r.results, "events");
+    kb_events_read(kb_json_get(r.results, "events"), &r.events);
     r.device = kb_json_get(r.results, "device");
     head(&r);
     verdict(&r);
@@ -459,4 +449,5 @@ void kb_dump_report(const cJSON *record, const struct kb_report_context *context
     kb_report_resources(&r);
     kb_report_sass(&r);
     files(&r);
+    kb_events_free(&r.events);
 }
