@@ -13,8 +13,8 @@
 struct waiting {
     struct kb_model model;
     const char *variant;
-    bool judged, answered;
-    cJSON *answer; // the `exported` event
+    bool judged;
+    struct kb_ev_exported *answer; // NULL: not yet
 };
 
 static void on_event(void *context, const cJSON *event)
@@ -26,9 +26,8 @@ static void on_event(void *context, const cJSON *event)
         w->judged = true;
     if (strcmp(type, "exported"))
         return;
-    cJSON_Delete(w->answer);
-    w->answer = cJSON_Duplicate(event, true);
-    w->answered = true;
+    kb_record_delete(&kb_record_exported, w->answer);
+    w->answer = kb_record_new(&kb_record_exported, event);
 }
 
 static void say(const char *text, const char *remedy)
@@ -51,20 +50,19 @@ static bool source_is_lost(const struct waiting *w)
 
 static int finish(const struct waiting *w, struct kb_session *s)
 {
-    const char *path = kb_json_text(w->answer, "path", NULL);
-    if (path) {
-        printf("case %s is in %s\n%s\n", kb_json_text(w->answer, "label", "?"), path,
-               kb_json_text(w->answer, "compile", ""));
+    const struct kb_ev_exported *x = w->answer;
+    if (x->path) {
+        printf("case %s is in %s\n%s\n", x->label ?: "?", x->path, x->compile ?: "");
         return fflush(stdout) ? KB_EXIT_USAGE : KB_EXIT_PASS;
     }
-    say(kb_json_text(w->answer, "reason", "nothing was written"), kb_json_text(w->answer, "remedy", NULL));
+    say(x->reason ?: "nothing was written", x->remedy);
     return kb_session_exit_code(s) == KB_EXIT_NO_DEVICE ? KB_EXIT_NO_DEVICE : KB_EXIT_FAILED;
 }
 
 static int wait_and_write(struct waiting *w, struct kb_session *s, const struct kb_options *o)
 {
     bool asked = false;
-    while (!w->answered) {
+    while (!w->answer) {
         if (!kb_wait_and_step(s, -1)) {
             say("stopped before the case was written", NULL);
             return 128 + (kb_stopped_by() ? kb_stopped_by() : SIGTERM);
@@ -103,7 +101,7 @@ int kb_run_export_case(const struct kb_options *o)
     else
         code = wait_and_write(&w, s, o);
     kb_session_free(s);
-    cJSON_Delete(w.answer);
+    kb_record_delete(&kb_record_exported, w.answer);
     kb_model_free(&w.model);
     return code;
 }
