@@ -65,9 +65,9 @@ static cJSON *libs_of(const struct kb_model *m)
 {
     cJSON *list = cJSON_CreateArray();
     for (int role = 0; role < KB_WORKER_ROLES; role++) {
-        const cJSON *lib;
-        cJSON_ArrayForEach (lib, kb_json_get(m->libs[role], "libs")) {
-            cJSON *copy = cJSON_Duplicate(lib, true);
+        const struct kb_ev_libs *libs = m->libs[role];
+        for (int i = 0; libs && i < libs->libs_count; i++) {
+            cJSON *copy = kb_record_write(&kb_record_lib, &libs->libs[i]);
             kb_json_set_text(copy, "role", kb_worker_role_name((enum kb_worker_role)role));
             cJSON_AddItemToArray(list, copy);
         }

@@ -81,13 +81,14 @@ struct kb_model {
     int variant_count;
     int focus; // index of the focused variant
     bool paused;
-    char *disk_stuck;  // which path the disk hangs at; NULL: it answers
-    cJSON *weak;       // the last `weak` event under this contract, or NULL
-    char *pin_variant; // baseline; NULL: none
+    char *disk_stuck;        // which path the disk hangs at; NULL: it answers
+    struct kb_ev_weak *weak; // the last `weak` event under this contract, or NULL
+    char *pin_variant;       // baseline; NULL: none
     int pin_version;
-    cJSON *device, *roofs, *watch;
-    cJSON *permission; // the event while it is asked for, else NULL
-    cJSON *libs[KB_WORKER_ROLES];
+    cJSON *device, *roofs;
+    struct kb_ev_watch *watch;
+    struct kb_ev_permission *permission; // while it is asked for, else NULL
+    struct kb_ev_libs *libs[KB_WORKER_ROLES];
     struct {
         char *state, *reason;
         int64_t pid;

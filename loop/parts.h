@@ -360,6 +360,7 @@ void kb_status_line(struct kb_session *, const char *level, const char *remedy, 
     __attribute__((format(printf, 4, 5)));
 void kb_emit_worker(struct kb_session *, enum kb_worker_role, const char *state, const struct kb_peer *,
                     const char *reason);
+void kb_emit_libs(struct kb_session *, enum kb_worker_role, const cJSON *libs); // of a `hello`; not what is known
 void kb_emit_log(struct kb_session *, const char *source, const char *variant, const char *text, int64_t dropped);
 int kb_sooner(int a, int b); // of two waits in ms, -1 being never
 void kb_retire(struct kb_session *, struct kb_peer *, enum kb_worker_role, const char *why, bool now); // takes peer

@@ -186,14 +186,9 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
 static void hello(struct kb_session *s, const cJSON *head)
 {
     struct kb_profile_worker *p = &s->profile;
-    const cJSON *failed = kb_json_get(head, "failed"), *libs = kb_json_get(head, "libs");
+    const cJSON *failed = kb_json_get(head, "failed");
     kb_peer_deadline(p->peer, 0);
-    if (cJSON_IsArray(libs) && !cJSON_Compare(kb_json_get(s->model.libs[KB_WORKER_PROFILE], "libs"), libs, true)) {
-        cJSON *event = kb_event("libs");
-        kb_json_set_text(event, "role", "profile");
-        kb_json_set(event, "libs", cJSON_Duplicate(libs, true));
-        kb_emit(s, event);
-    }
+    kb_emit_libs(s, KB_WORKER_PROFILE, kb_json_get(head, "libs"));
     if (cJSON_IsObject(failed)) {
         char *remedy = kb_strdup(kb_json_text(failed, "remedy", NULL));
         char *reason = kb_format("%s%s%s", kb_json_text(failed, "what", "the profile worker failed"),

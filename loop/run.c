@@ -132,16 +132,6 @@ static void hello_failed(struct kb_session *s, const cJSON *failed)
     absent(s, code, kb_json_text(failed, "what", "the run worker failed"), kb_json_text(failed, "remedy", NULL));
 }
 
-static void libs_event(struct kb_session *s, const cJSON *libs)
-{
-    if (!cJSON_IsArray(libs) || cJSON_Compare(kb_json_get(s->model.libs[KB_WORKER_RUN], "libs"), libs, true))
-        return;
-    cJSON *event = kb_event("libs");
-    kb_json_set_text(event, "role", "run");
-    kb_json_set(event, "libs", cJSON_Duplicate(libs, true));
-    kb_emit(s, event);
-}
-
 // A second context needs a default compute mode, no MPS, and over a quarter of the memory free; unknown is no.
 static bool spare_is_safe(const cJSON *device)
 {
@@ -165,7 +155,7 @@ static void hello(struct kb_session *s, const cJSON *head)
     struct kb_run_worker *r = &s->run;
     const cJSON *failed = kb_json_get(head, "failed"), *device = kb_json_get(head, "device");
     kb_peer_deadline(r->peer, 0);
-    libs_event(s, kb_json_get(head, "libs"));
+    kb_emit_libs(s, KB_WORKER_RUN, kb_json_get(head, "libs"));
     if (cJSON_IsObject(failed)) {
         hello_failed(s, failed);
         return;

@@ -95,6 +95,18 @@ void kb_emit_worker(struct kb_session *s, enum kb_worker_role role, const char *
     kb_emit(s, event);
 }
 
+void kb_emit_libs(struct kb_session *s, enum kb_worker_role role, const cJSON *libs)
+{
+    cJSON *known = kb_record_write(&kb_record_libs, s->model.libs[role] ?: &kb_unknown_libs);
+    if (cJSON_IsArray(libs) && (!s->model.libs[role] || !cJSON_Compare(kb_json_get(known, "libs"), libs, true))) {
+        cJSON *event = kb_event("libs");
+        kb_json_set_text(event, "role", kb_worker_role_name(role));
+        kb_json_set(event, "libs", cJSON_Duplicate(libs, true));
+        kb_emit(s, event);
+    }
+    cJSON_Delete(known);
+}
+
 void kb_emit_log(struct kb_session *s, const char *source, const char *variant, const char *text, int64_t dropped)
 {
     cJSON *event = kb_event("log");

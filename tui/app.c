@@ -49,8 +49,9 @@ static void look_anew(struct kb_app *a)
 // for something else, so it waits for what lies over the panes now.
 static void ask_permission(struct kb_app *a)
 {
-    const char *hash = kb_json_text(a->model->permission, "hash", "");
-    if (!a->model->permission || !a->driver.command || a->overlay || a->filtering || !strcmp(a->asked, hash))
+    const struct kb_ev_permission *p = a->model->permission;
+    const char *hash = p && p->hash ? p->hash : "";
+    if (!p || !a->driver.command || a->overlay || a->filtering || !strcmp(a->asked, hash))
         return;
     snprintf(a->asked, sizeof a->asked, "%s", hash);
     a->overlay = KB_OVERLAY_ALLOW;

@@ -77,7 +77,8 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
 {
     const struct kb_model *m = a->model;
     const struct kb_model_version *v = kb_app_version(a);
-    const char *mode = kb_json_text(m->watch, "mode", "");
+    const struct kb_ev_watch *watch = m->watch ?: &kb_unknown_watch;
+    const char *mode = watch->mode ?: "";
     bool polling = !strcmp(mode, "polling");
     double others = kb_json_number(kb_model_timing(m, v, kb_app_pick_timed_case(a)), "others", 0);
     add_segment(s, 0, KB_STYLE_BAR_STRONG, kb_strdup(m->bench_name ? m->bench_name : "kbench"));
@@ -105,7 +106,7 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
         add_segment(s, 5, worker_style(m->workers[i].state), worker_text(a, i));
     if (*mode)
         add_segment(s, polling ? 4 : 7, polling ? KB_STYLE_BAR_WARN : KB_STYLE_BAR,
-                    polling ? kb_format("polling: %s", kb_json_text(m->watch, "reason", "?")) : kb_strdup(mode));
+                    polling ? kb_format("polling: %s", watch->reason ?: "?") : kb_strdup(mode));
 }
 
 static int segment_width(const struct kb_app *a, const struct segment *s)

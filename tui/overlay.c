@@ -63,16 +63,16 @@ static void case_lines(const struct kb_app *a, struct kb_lines *out)
 
 static void allow_lines(const struct kb_app *a, struct kb_lines *out)
 {
-    const cJSON *p = a->model->permission, *file;
+    const struct kb_ev_permission *p = a->model->permission ?: &kb_unknown_permission;
     kb_span(kb_lines_add(out), KB_STYLE_TEXT,
             "This bench runs a command, for its reference or as a variant. It runs as you, without a fence:");
     kb_lines_add(out);
-    kb_spanf(kb_lines_add(out), KB_STYLE_STRONG, "  %s", kb_json_text(p, "line", "?"));
-    kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  in %s", kb_json_text(p, "dir", "?"));
-    cJSON_ArrayForEach (file, kb_json_get(p, "files"))
-        kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  with %s, %s bytes", kb_json_text(file, "name", "?"),
-                 kb_show_count(kb_json_number(file, "bytes", 0)).s);
-    double more = kb_json_number(p, "file_count", 0) - cJSON_GetArraySize(kb_json_get(p, "files"));
+    kb_spanf(kb_lines_add(out), KB_STYLE_STRONG, "  %s", p->line ?: "?");
+    kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  in %s", p->dir ?: "?");
+    for (int i = 0; i < p->files_count; i++)
+        kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  with %s, %s bytes", p->files[i].name ?: "?",
+                 kb_show_count(p->files[i].bytes).s);
+    double more = (double)p->file_count - p->files_count;
     if (more > 0)
         kb_spanf(kb_lines_add(out), KB_STYLE_TEXT, "  and %s files more", kb_show_count(more).s);
     kb_lines_add(out);
@@ -180,7 +180,7 @@ void kb_app_overlay_tiny(struct kb_app *a, const struct kb_canvas *c)
     }
     if (a->overlay == KB_OVERLAY_ALLOW && !short_words && c->area.h > 2) {
         kb_fill_row(c, 2, KB_STYLE_TEXT);
-        kb_putf(c, 0, 2, KB_STYLE_TEXT, "%s", kb_json_text(a->model->permission, "line", "?"));
+        kb_putf(c, 0, 2, KB_STYLE_TEXT, "%s", (a->model->permission ?: &kb_unknown_permission)->line ?: "?");
     }
 }
 

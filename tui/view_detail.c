@@ -105,18 +105,17 @@ static void add_device(const struct kb_app *a, int width, struct kb_lines *out)
 static void add_missing(const struct kb_app *a, int width, struct kb_lines *out)
 {
     for (int i = 0; i < KB_WORKER_ROLES; i++) {
-        const cJSON *lib;
-        cJSON_ArrayForEach (lib, kb_json_get(a->model->libs[i], "libs")) {
-            const char *missing = kb_json_text(lib, "missing", NULL);
-            if (missing)
-                kb_detail_item(out, width, kb_json_text(lib, "name", "?"), KB_STYLE_WARN, missing);
-        }
+        const struct kb_ev_libs *libs = a->model->libs[i];
+        for (int k = 0; libs && k < libs->libs_count; k++)
+            if (libs->libs[k].missing)
+                kb_detail_item(out, width, libs->libs[k].name ?: "?", KB_STYLE_WARN, libs->libs[k].missing);
         if (a->model->workers[i].reason)
             kb_detail_item(out, width, kb_worker_role_name((enum kb_worker_role)i), KB_STYLE_TEXT,
                            a->model->workers[i].reason);
     }
-    if (kb_json_text(a->model->watch, "remedy", NULL))
-        kb_detail_item(out, width, "watching", KB_STYLE_WARN, kb_json_text(a->model->watch, "remedy", ""));
+    const struct kb_ev_watch *watch = a->model->watch;
+    if (watch && watch->remedy)
+        kb_detail_item(out, width, "watching", KB_STYLE_WARN, watch->remedy);
 }
 
 // The line over the panes may have been cut: zoomed, it stands here in full.

@@ -1,0 +1,698 @@
+// How events build the model.
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "loop/findings.h"
+#include "loop/model.h"
+#include "loop/model_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_text(char **slot, const char *value)
+{
+    char *copy = kb_strdup(value);
+    free(*slot);
+    *slot = copy;
+}
+
+static void keep(cJSON **slot, const cJSON *event)
+{
+    cJSON *copy = event ? cJSON_Duplicate(event, true) : NULL;
+    cJSON_Delete(*slot);
+    *slot = copy;
+}
+
+void kb_model_init(struct kb_model *m)
+{
+    *m = (struct kb_model){.headline = 0};
+}
+
+static void free_case(struct kb_model_case *c)
+{
+    cJSON_Delete(c->run);
+    cJSON_Delete(c->verify);
+    cJSON_Delete(c->timing);
+    cJSON_Delete(c->versus);
+    cJSON_Delete(c->facts);
+    *c = (struct kb_model_case){0};
+}
+
+static void forget_seeds(struct kb_model_version *v)
+{
+    for (int i = 0; i < v->seed_count; i++)
+        kb_record_free(&kb_record_seed, &v->seeds[i]);
+    free(v->seeds);
+    v->seeds = NULL;
+    v->seed_count = v->seed_capacity = 0;
+}
+
+static void forget_not_tried(struct kb_model_version *v)
+{
+    for (int i = 0; i < v->not_tried_count; i++)
+        free(v->not_tried[i]);
+    free(v->not_tried);
+    v->not_tried = NULL;
+    v->not_tried_count = 0;
+}
+
+static void forget_late(struct kb_model_version *v)
+{
+    KB_FORGET(v->goal, goal);
+    KB_FORGET(v->sections, sections);
+    KB_FORGET(v->counters, counters);
+    KB_FORGET(v->sass, sass);
+    KB_FORGET(v->advice, advice);
+    KB_FORGET(v->trace, trace);
+    kb_findings_drop(v, 0, KB_RUNGS);
+    free(v->findings);
+    v->findings = NULL;
+    v->finding_capacity = 0;
+    forget_not_tried(v);
+    forget_seeds(v);
+}
+
+static void clear_results(struct kb_model_version *v, int cases)
+{
+    for (int i = 0; v->cases && i < cases; i++)
+        free_case(&v->cases[i]);
+    for (int i = 0; i < KB_RUNGS; i++) {
+        free(v->rungs[i].reason);
+        v->rungs[i] = (struct kb_rung_state){.ms = NAN};
+    }
+    KB_FORGET(v->exported, exported);
+    forget_late(v);
+    v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
+    v->impossible = false;
+}
+
+static void forget_compiled(struct kb_model_version *v)
+{
+    KB_FORGET(v->scan, scan);
+    KB_FORGET(v->errors, errors);
+    KB_FORGET(v->resources, resources);
+}
+
+static void free_version(struct kb_model_version *v, int cases)
+{
+    clear_results(v, cases);
+    free(v->cases);
+    free(v->key);
+    free(v->failed_rung);
+    free(v->fault_of);
+    free(v->git);
+    free(v->source_hash);
+    forget_compiled(v);
+}
+
+static void free_variant(struct kb_model_variant *v, int cases)
+{
+    for (int i = 0; i < v->version_count; i++)
+        free_version(&v->versions[i], cases);
+    free(v->versions);
+    free(v->name);
+    free(v->kind);
+    free(v->source);
+    free(v->kernel);
+    cJSON_Delete(v->reported);
+    free(v->file_state);
+    free(v->file_reason);
+}
+
+static void free_log_line(struct kb_log_line *l)
+{
+    free(l->source);
+    free(l->variant);
+    free(l->text);
+}
+
+void kb_model_free(struct kb_model *m)
+{
+    for (int i = 0; i < m->variant_count; i++)
+        free_variant(&m->variants[i], m->case_count);
+    free(m->variants);
+    cJSON_Delete(m->session);
+    KB_FORGET(m->permission, permission);
+    cJSON_Delete(m->device);
+    cJSON_Delete(m->roofs);
+    KB_FORGET(m->watch, watch);
+    KB_FORGET(m->weak, weak);
+    free(m->disk_stuck);
+    for (int i = 0; i < KB_WORKER_ROLES; i++) {
+        KB_FORGET(m->libs[i], libs);
+        free(m->workers[i].state);
+        free(m->workers[i].reason);
+    }
+    for (int i = 0; i < m->log_count; i++)
+        free_log_line(&m->log[i]);
+    free(m->log);
+    free(m->bench_name);
+    free(m->bench_error);
+    free(m->pin_variant);
+    free(m->status_text);
+    free(m->status_level);
+    free(m->status_remedy);
+    kb_model_init(m);
+}
+
+static void forget_details(struct kb_model_version *v, int cases)
+{
+    for (int i = 0; i < cases; i++)
+        free_case(&v->cases[i]);
+    forget_compiled(v);
+    forget_late(v);
+    v->forgotten = true;
+}
+
+// A session of a whole day must not grow: builds that never became a version go, and old versions keep their numbers
+// but not their documents (those are in the history).
+static void prune(struct kb_model_variant *variant, int cases)
+{
+    int kept = 0;
+    for (int k = 0; k < variant->version_count; k++) {
+        struct kb_model_version *v = &variant->versions[k];
+        if (v->superseded && !v->number)
+            free_version(v, cases);
+        else
+            variant->versions[kept++] = *v;
+    }
+    variant->version_count = kept;
+    if (kept > KB_MODEL_DETAILED)
+        forget_details(&variant->versions[kept - KB_MODEL_DETAILED - 1], cases);
+}
+
+static struct kb_model_version *add_version(struct kb_model *m, struct kb_model_variant *variant, const char *key)
+{
+    prune(variant, m->case_count);
+    KB_GROW(variant->versions, variant->version_count, variant->version_capacity);
+    struct kb_model_version *v = &variant->versions[variant->version_count++];
+    *v = (struct kb_model_version){.key = kb_strdup(key),
+                                   .status = KB_STATUS_RUNNING,
+                                   .cases = kb_alloc(sizeof *v->cases * (size_t)(m->case_count + 1)),
+                                   .started_ms = m->now_ms,
+                                   .done_ms = -1};
+    clear_results(v, m->case_count);
+    return v;
+}
+
+// Which version an event is about: by number where it has one, else the newest (unfinished) one.
+static struct kb_model_version *event_version(struct kb_model *m, const struct kb_event *e)
+{
+    int i = kb_model_variant_index(m, e->variant);
+    if (i < 0)
+        return NULL;
+    struct kb_model_variant *variant = &m->variants[i];
+    for (int k = variant->version_count - 1; e->version > 0 && k >= 0; k--)
+        if (variant->versions[k].number == e->version)
+            return &variant->versions[k];
+    return variant->version_count ? &variant->versions[variant->version_count - 1] : NULL;
+}
+
+static struct kb_model_variant take_variant(struct kb_model *old, const cJSON *item)
+{
+    struct kb_model_variant v = {.name = kb_strdup(kb_json_text(item, "name", "?"))};
+    int same = old ? kb_model_variant_index(old, v.name) : -1;
+    if (same >= 0) { // its versions live on
+        struct kb_model_variant *o = &old->variants[same];
+        v.versions = o->versions;
+        v.reported = o->reported;
+        o->reported = NULL;
+        v.version_count = o->version_count;
+        v.version_capacity = o->version_capacity;
+        o->versions = NULL;
+        o->version_count = o->version_capacity = 0;
+    }
+    v.kind = kb_strdup(kb_json_text(item, "kind", "cuda"));
+    v.source = kb_strdup(kb_json_text(item, "source", ""));
+    v.kernel = kb_strdup(kb_json_text(item, "kernel", ""));
+    return v;
+}
+
+static void resize_cases(struct kb_model_variant *variant, int before, int after)
+{
+    for (int k = 0; k < variant->version_count; k++) {
+        struct kb_model_version *v = &variant->versions[k];
+        for (int i = 0; i < before; i++) // results of another contract say nothing under this one
+            free_case(&v->cases[i]);
+        free(v->cases);
+        v->cases = kb_alloc(sizeof *v->cases * (size_t)(after + 1));
+    }
+}
+
+// Then cases and what is right there are the same, whatever else was edited.
+static bool same_contract(const cJSON *a, const cJSON *b)
+{
+    const char *one = kb_json_text(kb_json_get(a, "bench"), "contract", "");
+    return *one && !strcmp(one, kb_json_text(kb_json_get(b, "bench"), "contract", ""));
+}
+
+static void apply_session(struct kb_model *m, const cJSON *event)
+{
+    const cJSON *error = kb_json_get(event, "error");
+    set_text(&m->bench_error, error ? kb_json_text(error, "text", "?") : NULL);
+    if (error)
+        return;
+    const cJSON *list = kb_json_get(event, "variants");
+    int count = cJSON_GetArraySize(list), cases = cJSON_GetArraySize(kb_json_get(event, "cases"));
+    char *focus =
+        m->variant_count ? kb_strdup(m->variants[m->focus].name) : kb_strdup(kb_json_text(event, "focus", NULL));
+    struct kb_model_variant *variants = kb_alloc(sizeof *variants * (size_t)(count + 1));
+    for (int i = 0; i < count; i++)
+        variants[i] = take_variant(m, cJSON_GetArrayItem(list, i));
+    for (int i = 0; i < m->variant_count; i++)
+        free_variant(&m->variants[i], m->case_count);
+    free(m->variants);
+    m->variants = variants;
+    m->variant_count = count;
+    if (!same_contract(m->session, event) || cases != m->case_count) {
+        for (int i = 0; i < count; i++)
+            resize_cases(&variants[i], m->case_count, cases);
+        KB_FORGET(m->weak, weak);
+    }
+    m->case_count = cases;
+    m->headline = (int)kb_json_int(event, "headline", 0);
+    keep(&m->session, event);
+    set_text(&m->bench_name, kb_json_text(kb_json_get(event, "bench"), "name", "?"));
+    int index = kb_model_variant_index(m, focus);
+    m->focus = index < 0 ? 0 : index;
+    free(focus);
+}
+
+static struct kb_model_version *by_key(struct kb_model_variant *variant, const char *key)
+{
+    for (int k = variant->version_count - 1; key && k >= 0; k--)
+        if (!strcmp(variant->versions[k].key, key))
+            return &variant->versions[k];
+    return NULL;
+}
+
+// The newest version stands last: one that comes back (undo) moves there.
+static struct kb_model_version *to_end(struct kb_model_variant *variant, struct kb_model_version *v)
+{
+    struct kb_model_version moved = *v, *last = &variant->versions[variant->version_count - 1];
+    memmove(v, v + 1, (size_t)(last - v) * sizeof *v);
+    *last = moved;
+    return last;
+}
+
+static void apply_build(struct kb_model *m, const struct kb_event *e)
+{
+    int i = kb_model_variant_index(m, e->variant);
+    if (i < 0)
+        return;
+    struct kb_model_variant *variant = &m->variants[i];
+    const struct kb_ev_build *b = e->body;
+    const char *state = b->state ?: "", *key = b->key ?: "";
+    struct kb_model_version *v = by_key(variant, key);
+    if (!strcmp(state, "started")) {
+        v = v ? to_end(variant, v) : add_version(m, variant, key);
+        v->superseded = v->forgotten = false;
+        v->started_ms = m->now_ms;
+    } else if (v && !strcmp(state, "superseded")) {
+        v->superseded = true;
+    } else if (v && !strcmp(state, "final")) {
+        v->number = e->version;
+        v->known = b->known;
+        set_text(&v->git, b->git);
+        set_text(&v->source_hash, b->source_hash);
+        set_text(&variant->file_state, NULL);
+    }
+}
+
+static void apply_rung(struct kb_model *m, struct kb_model_version *v, struct kb_ev_rung *r)
+{
+    int rung = kb_rung_parse(r->rung ?: ""), status = kb_status_parse(r->status ?: "?");
+    if (rung < 0 || status < 0)
+        return;
+    struct kb_rung_state *state = &v->rungs[rung];
+    if (status == KB_STATUS_RUNNING)
+        kb_findings_drop(v, rung, rung >= KB_RUNG_LATE ? rung + 1 : KB_RUNGS);
+    if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE) {
+        state->since_ms = m->now_ms;          // the verdict stands
+    } else if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
+        for (int i = rung; i < KB_RUNGS; i++) {
+            set_text(&v->rungs[i].reason, NULL);
+            v->rungs[i] = (struct kb_rung_state){.ms = NAN};
+        }
+        if (rung <= KB_RUNG_VERIFY)
+            forget_seeds(v);
+        state->since_ms = m->now_ms;
+        v->status = KB_STATUS_RUNNING;
+        v->judged = false;
+        v->done_ms = -1;
+        set_text(&v->failed_rung, NULL);
+        set_text(&v->fault_of, NULL);
+    }
+    if (status == KB_STATUS_FAIL)
+        set_text(&v->fault_of, r->fault_of);
+    state->status = (enum kb_status)status;
+    state->ms = r->ms;
+    state->doubt = r->doubt;
+    set_text(&state->reason, r->reason);
+    if (rung == KB_RUNG_VERIFY) {
+        forget_not_tried(v);
+        v->not_tried = r->not_tried;
+        v->not_tried_count = r->not_tried_count;
+        r->not_tried = NULL;
+        r->not_tried_count = 0;
+    }
+}
+
+static void add_seed(struct kb_model_version *v, struct kb_ev_seed *seed)
+{
+    KB_GROW(v->seeds, v->seed_count, v->seed_capacity);
+    v->seeds[v->seed_count++] = *seed;
+    kb_record_init(&kb_record_seed, seed);
+}
+
+static void apply_case(struct kb_model *m, struct kb_model_version *v, const cJSON *event)
+{
+    const char *type = kb_json_text(event, "type", "");
+    int index = (int)kb_json_int(event, "case", -1);
+    if (index < 0 || index >= m->case_count)
+        return;
+    struct kb_model_case *c = &v->cases[index];
+    if (!strcmp(type, "timing"))
+        keep(&c->timing, event);
+    else if (!strcmp(type, "versus"))
+        keep(&c->versus, event);
+    else if (!strcmp(type, "facts"))
+        kb_model_add_facts(&c->facts, event);
+    else if (!strcmp(kb_json_text(event, "rung", ""), "run"))
+        keep(&c->run, event);
+    else
+        keep(&c->verify, event);
+    if (strcmp(type, "timing") || index != m->headline)
+        return;
+    const cJSON *cold = kb_json_get(event, "cold"), *warm = kb_json_get(event, "warm");
+    v->impossible = kb_json_bool(kb_json_get(event, "roofline"), "impossible", false);
+    if (v->status == KB_STATUS_FAIL) // measured while `races` found it wrong
+        return;
+    v->cold_us = v->impossible ? NAN : kb_json_number(cold, "median_us", NAN);
+    v->warm_us = kb_json_number(warm, "median_us", NAN);
+}
+
+// Of names that both know, the later one's. What is replaced stays in from, and goes with it.
+#define MERGE(to, from, list)                                                                                          \
+    do {                                                                                                               \
+        size_t most = (size_t)((to)->list##_count + (from)->list##_count + 1);                                         \
+        (to)->list = kb_realloc((to)->list, sizeof *(to)->list * most);                                                \
+        for (int i = 0; i < (from)->list##_count; i++) {                                                               \
+            int k = 0;                                                                                                 \
+            while (k < (to)->list##_count && strcmp((to)->list[k].name, (from)->list[i].name))                         \
+                k++;                                                                                                   \
+            if (k == (to)->list##_count)                                                                               \
+                memset(&(to)->list[(to)->list##_count++], 0, sizeof *(to)->list);                                      \
+            __typeof__(*(to)->list) before = (to)->list[k];                                                            \
+            (to)->list[k] = (from)->list[i];                                                                           \
+            (from)->list[i] = before;                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+static void apply_counters(struct kb_model_version *v, struct kb_event *e)
+{
+    struct kb_ev_counters *from = e->body;
+    if (!v->counters || !from->stage || strcmp(from->stage, "rest")) {
+        KB_KEEP(v->counters, e);
+        return;
+    }
+    MERGE(v->counters, from, metrics);
+    MERGE(v->counters, from, about);
+    set_text(&v->counters->stage, "all");
+}
+
+// A version that failed after it had passed is nobody's baseline any more.
+static void drop_comparisons(struct kb_model *m, const char *variant, int number)
+{
+    for (int i = 0; i < m->variant_count; i++)
+        for (int k = 0; k < m->variants[i].version_count; k++)
+            for (int c = 0; c < m->case_count; c++) {
+                cJSON **versus = &m->variants[i].versions[k].cases[c].versus;
+                const cJSON *baseline = kb_json_get(*versus, "baseline");
+                if (kb_json_int(baseline, "version", 0) == number &&
+                    !strcmp(kb_json_text(baseline, "variant", ""), variant))
+                    keep(versus, NULL);
+            }
+}
+
+// Recordings of before there were verdicts have `done` in their place.
+static void apply_verdict(struct kb_model *m, struct kb_model_version *v, const struct kb_event *e)
+{
+    const struct kb_ev_verdict *verdict = e->body;
+    int status = kb_status_parse(verdict->status ?: "?");
+    if (status < 0 || (v->judged && e->again))
+        return;
+    v->judged = !e->again;
+    v->status = (enum kb_status)status;
+    v->done_ms = m->now_ms;
+    if (!isnan(verdict->first_verdict_ms))
+        v->first_verdict_ms = verdict->first_verdict_ms;
+    set_text(&v->failed_rung, verdict->rung);
+    set_text(&v->fault_of, verdict->fault_of);
+    if (v->status != KB_STATUS_FAIL)
+        return;
+    v->cold_us = v->warm_us = NAN; // a wrong version has no speed, and met no goal
+    KB_FORGET(v->goal, goal);
+    if (v->number)
+        drop_comparisons(m, e->variant, v->number);
+}
+
+static void apply_to_version(struct kb_model *m, struct kb_model_version *v, struct kb_event *e, const cJSON *event)
+{
+    switch (e->type) {
+    case KB_EVENT_rung:
+        apply_rung(m, v, e->body);
+        break;
+    case KB_EVENT_verdict:
+        apply_verdict(m, v, e);
+        break;
+    case KB_EVENT_case:
+    case KB_EVENT_timing:
+    case KB_EVENT_versus:
+    case KB_EVENT_facts:
+        apply_case(m, v, event);
+        break;
+    case KB_EVENT_scan:
+        KB_KEEP(v->scan, e);
+        break;
+    case KB_EVENT_errors:
+        KB_KEEP(v->errors, e);
+        break;
+    case KB_EVENT_resources:
+        KB_KEEP(v->resources, e);
+        break;
+    case KB_EVENT_findings:
+        kb_findings_add(v, e->body);
+        break;
+    case KB_EVENT_seed:
+        add_seed(v, e->body);
+        break;
+    case KB_EVENT_goal:
+        KB_KEEP(v->goal, e);
+        break;
+    case KB_EVENT_exported:
+        KB_KEEP(v->exported, e);
+        break;
+    case KB_EVENT_sections:
+        KB_KEEP(v->sections, e);
+        break;
+    case KB_EVENT_counters:
+        apply_counters(v, e);
+        break;
+    case KB_EVENT_sass:
+        KB_KEEP(v->sass, e);
+        break;
+    case KB_EVENT_advice:
+        KB_KEEP(v->advice, e);
+        break;
+    case KB_EVENT_trace:
+        KB_KEEP(v->trace, e);
+        break;
+    default:
+        break;
+    }
+}
+
+// -1: none of ours.
+static int role_index(const char *name)
+{
+    for (int i = 0; name && i < KB_WORKER_ROLES; i++)
+        if (!strcmp(kb_worker_role_name((enum kb_worker_role)i), name))
+            return i;
+    return -1;
+}
+
+static void apply_worker(struct kb_model *m, const struct kb_ev_worker *w)
+{
+    int i = role_index(w->role);
+    if (i < 0)
+        return;
+    set_text(&m->workers[i].state, w->state ?: "?");
+    set_text(&m->workers[i].reason, w->reason);
+    m->workers[i].pid = w->pid;
+}
+
+static void apply_libs(struct kb_model *m, struct kb_event *e)
+{
+    int i = role_index(((struct kb_ev_libs *)e->body)->role);
+    if (i >= 0)
+        KB_KEEP(m->libs[i], e);
+}
+
+static void add_log_line(struct kb_model *m, const struct kb_event *e, const char *text, size_t n)
+{
+    if (!m->log)
+        m->log = kb_alloc(sizeof *m->log * KB_LOG_MOST);
+    int at = (m->log_start + m->log_count) % KB_LOG_MOST;
+    if (m->log_count == KB_LOG_MOST) {
+        free_log_line(&m->log[at]);
+        m->log_start = (m->log_start + 1) % KB_LOG_MOST;
+        m->log_dropped++;
+    } else {
+        m->log_count++;
+    }
+    struct kb_text clean = {0};
+    kb_clean(&clean, text, n, false);
+    m->log[at] = (struct kb_log_line){.source = kb_strdup(((struct kb_ev_log *)e->body)->source ?: ""),
+                                      .variant = kb_strdup(e->variant),
+                                      .text = kb_text_take(&clean),
+                                      .t_ms = m->now_ms};
+}
+
+static void apply_log(struct kb_model *m, const struct kb_event *e)
+{
+    const struct kb_ev_log *log = e->body;
+    m->log_dropped += isnan(log->dropped) ? 0 : (int64_t)log->dropped;
+    for (const char *line = log->text ?: ""; *line;) {
+        size_t n = strcspn(line, "\n");
+        add_log_line(m, e, line, n);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static void apply_file(struct kb_model *m, const struct kb_event *e)
+{
+    int i = kb_model_variant_index(m, e->variant);
+    const struct kb_ev_file *file = e->body;
+    const char *state = file->state ?: "";
+    bool bad = !strcmp(state, "missing") || !strcmp(state, "unreadable");
+    if (i < 0)
+        return;
+    set_text(&m->variants[i].file_state, bad ? state : NULL);
+    set_text(&m->variants[i].file_reason, bad ? file->reason : NULL);
+}
+
+static void apply_reported(struct kb_model *m, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
+    char *key = kb_format("%d", (int)kb_json_int(event, "case", 0));
+    if (i >= 0 && !m->variants[i].reported)
+        m->variants[i].reported = cJSON_CreateObject();
+    if (i >= 0)
+        kb_json_set(m->variants[i].reported, key, cJSON_Duplicate(event, true));
+    free(key);
+}
+
+static void apply_permission(struct kb_model *m, struct kb_event *e)
+{
+    if (((struct kb_ev_permission *)e->body)->needed)
+        KB_KEEP(m->permission, e);
+    else
+        KB_FORGET(m->permission, permission);
+}
+
+static void apply_disk(struct kb_model *m, const struct kb_ev_disk *disk)
+{
+    bool stuck = disk->state && !strcmp(disk->state, "stuck");
+    set_text(&m->disk_stuck, stuck ? disk->path ?: "" : NULL);
+}
+
+static void apply_status(struct kb_model *m, const struct kb_ev_status *status)
+{
+    set_text(&m->status_text, status->text);
+    set_text(&m->status_level, status->level ?: "info");
+    set_text(&m->status_remedy, status->remedy);
+}
+
+static void apply_to_session(struct kb_model *m, struct kb_event *e, const cJSON *event)
+{
+    int i = kb_model_variant_index(m, e->variant);
+    switch (e->type) {
+    case KB_EVENT_session:
+        apply_session(m, event);
+        break;
+    case KB_EVENT_build:
+        apply_build(m, e);
+        break;
+    case KB_EVENT_worker:
+        apply_worker(m, e->body);
+        break;
+    case KB_EVENT_libs:
+        apply_libs(m, e);
+        break;
+    case KB_EVENT_log:
+        apply_log(m, e);
+        break;
+    case KB_EVENT_file:
+        apply_file(m, e);
+        break;
+    case KB_EVENT_reported:
+        apply_reported(m, event);
+        break;
+    case KB_EVENT_device:
+        keep(&m->device, event);
+        break;
+    case KB_EVENT_roofs:
+        keep(&m->roofs, event);
+        break;
+    case KB_EVENT_watch:
+        KB_KEEP(m->watch, e);
+        break;
+    case KB_EVENT_permission:
+        apply_permission(m, e);
+        break;
+    case KB_EVENT_weak:
+        KB_KEEP(m->weak, e);
+        break;
+    case KB_EVENT_disk:
+        apply_disk(m, e->body);
+        break;
+    case KB_EVENT_pin:
+        set_text(&m->pin_variant, e->variant);
+        m->pin_version = e->version;
+        break;
+    case KB_EVENT_focus:
+        m->focus = i < 0 ? m->focus : i;
+        break;
+    case KB_EVENT_pause:
+        m->paused = ((struct kb_ev_pause *)e->body)->paused;
+        break;
+    case KB_EVENT_status:
+        apply_status(m, e->body);
+        break;
+    case KB_EVENT_end:
+        m->ended = true;
+        break;
+    default:
+        break;
+    }
+}
+
+int kb_model_apply(struct kb_model *m, const cJSON *event)
+{
+    struct kb_event e;
+    struct kb_model_version *v;
+    if (!kb_json_text(event, "type", NULL))
+        return -1;
+    m->changes++;
+    m->now_ms = kb_json_int(event, "t_ms", m->now_ms);
+    if (kb_event_read(event, &e))
+        return 0;
+    if ((v = event_version(m, &e)))
+        apply_to_version(m, v, &e, event);
+    if (e.body)
+        apply_to_session(m, &e, event);
+    kb_event_free(&e);
+    return 0;
+}
