@@ -25,14 +25,14 @@ static int kernels_of(const struct kb_source *scan, bool defined)
     return count;
 }
 
-static void add_candidates(struct kb_guessing *g, bool defined)
+static void add_candidates(struct kb_guessing *g)
 {
     for (int k = 0; k < g->scan_count; k++) {
         const struct kb_source *scan = &g->scans[k].source;
         g->candidates =
             kb_realloc(g->candidates, sizeof *g->candidates * (size_t)(g->candidate_count + scan->kernel_count + 1));
         for (int i = 0; i < scan->kernel_count; i++)
-            if (!defined || scan->kernels[i].end_line)
+            if (scan->kernels[i].end_line)
                 g->candidates[g->candidate_count++] = (struct kb_guess_candidate){&g->scans[k], &scan->kernels[i]};
     }
 }
@@ -51,9 +51,10 @@ int kb_guess_start(struct kb_guessing *g, struct kb_error *e)
         if (!kb_source_scan(s->headers[i].text, s->headers[i].size, path, &scan, NULL))
             add_scan(g, &scan, s->headers[i].text, path);
     }
-    add_candidates(g, true);
-    if (!g->candidate_count)
-        add_candidates(g, false);
+    add_candidates(g);
+    if (!g->candidate_count && kernels_of(&g->scans[0].source, false))
+        return kb_fail(e, s->path, "open the file that defines it", "there is no kernel in it: it only declares %s",
+                       g->scans[0].source.kernels[0].name);
     if (!g->candidate_count)
         return kb_fail(e, s->path, "a kernel is a function marked __global__", "there is no kernel in it");
     return 0;

@@ -31,7 +31,7 @@ struct kb_guessing {
     struct kb_code code;
     struct kb_guess_scan *scans; // the file; its headers too, where it has no kernel of its own
     int scan_count;
-    struct kb_guess_candidate *candidates; // kernels with a body; declared ones where none has
+    struct kb_guess_candidate *candidates; // kernels with a body
     int candidate_count;
     const struct kb_guess_scan *in;
     const struct kb_source_kernel *kernel;

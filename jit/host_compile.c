@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3, LINES_MAX = 256 };
+enum { ROUNDS = 6, LINES_MAX = 256 };
 
 static int blank_count(const struct kb_build *b)
 {
@@ -39,6 +39,19 @@ static bool lacks_prelude(const struct kb_compiled *out)
     return false;
 }
 
+// What the stand-ins and -default-device are for: a header of the host's that a toolkit's header wants, and functions
+// that say nothing of where they run.
+static bool wants_host(const struct kb_compiled *out)
+{
+    for (int i = 0; i < out->message_count; i++) {
+        const struct kb_compile_message *m = &out->messages[i];
+        if (strstr(m->text, "open source file") || strstr(m->text, "-default-device") ||
+            strstr(m->text, "__host__ function"))
+            return true;
+    }
+    return false;
+}
+
 bool kb_host_worth_it(const struct kb_build *b)
 {
     bool placed = false; // errors without a place are wrong options and names: no source helps
@@ -48,7 +61,7 @@ bool kb_host_worth_it(const struct kb_build *b)
         return false;
     struct kb_words missing = {0};
     kb_host_missing(b, &missing);
-    bool worth = missing.count > 0 || lacks_prelude(b->out) || blank_count(b) > 0;
+    bool worth = missing.count > 0 || lacks_prelude(b->out) || wants_host(b->out) || blank_count(b) > 0;
     kb_words_free(&missing);
     return worth;
 }
@@ -169,15 +182,37 @@ static int compile_main(struct kb_build *b, const struct kb_host_text *texts, co
     return status;
 }
 
+// Headers that a header of a toolkit wants and that are not there: they are the host's. Returns how many got an empty
+// stand-in, or -1.
+static int stand_in(const struct kb_build *b, struct kb_error *e)
+{
+    struct kb_words names = {0};
+    for (int i = 0; i < b->out->message_count; i++) {
+        const struct kb_compile_message *m = &b->out->messages[i];
+        const char *name = strstr(m->text, "open source file \"");
+        if (!name || kb_scan_file(b->request, m->file))
+            continue;
+        name = strchr(name, '"') + 1;
+        char *owned = kb_strndup(name, strcspn(name, "\""));
+        if (kb_tree_check_name(owned, NULL))
+            free(owned);
+        else
+            kb_words_add(&names, owned);
+    }
+    int count = names.count, status = count ? kb_host_stubs(b, &names, e) : 0;
+    kb_words_free(&names);
+    return status ? -1 : count;
+}
+
 static int compile_rounds(struct kb_build *b, struct kb_host_text *texts, struct kb_error *e)
 {
     struct kb_words options = {0};
     add_options(b, &options);
     int status = compile_main(b, texts, &options, e);
     for (int round = 1; !status && round < ROUNDS && !b->out->ok; round++) {
-        int more = blank_more(b, texts, e);
-        if (more <= 0) {
-            status = more;
+        int more = blank_more(b, texts, e), headers = more < 0 ? -1 : stand_in(b, e);
+        if (more < 0 || headers < 0 || !(more + headers)) {
+            status = more < 0 || headers < 0 ? -1 : 0;
             break;
         }
         status = compile_main(b, texts, &options, e);

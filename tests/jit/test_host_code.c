@@ -147,6 +147,29 @@ static void test_nvrtc_takes_it(void **state)
     trial_free(&t);
 }
 
+// Toolkit headers that want the host's, prototypes of host functions alone, constexpr functions that device code calls.
+static void test_host_code_without_bodies(void **state)
+{
+    (void)state;
+    skip_without_nvrtc();
+    if (!kb_toolkit_include(kb_toolkit_get()))
+        skip();
+    static const char *const sources[] = {
+        "#include <cuda.h>\n#include <nvtx3/nvToolsExtCudaRt.h>\n__global__ void k(float *p) { p[0] = 1; }\n",
+        "void setup(int x);\nextern \"C\" void launch(float *p, int n);\n__global__ void k(float *p) { p[0] = 1; }\n",
+        "constexpr int twice(int n) { return 2 * n; }\n__global__ void k(float *p) { p[0] = twice((int)p[1]); }\n"};
+    for (size_t i = 0; i < KB_COUNT(sources); i++) {
+        struct trial t = {0};
+        trial_file(&t, "h.cu", sources[i]);
+        trial_run(&t);
+        assert_int_equal(t.status, 0);
+        if (!t.result.ok)
+            fail_msg("%s\n%s", sources[i], t.result.reason);
+        assert_true(kb_starts(t.result.compiler, "nvrtc"));
+        trial_free(&t);
+    }
+}
+
 static void test_errors_keep_their_place(void **state)
 {
     (void)state;
@@ -368,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_blanking_lines),
         cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_nvrtc_takes_it),
+        cmocka_unit_test(test_host_code_without_bodies),
         cmocka_unit_test(test_errors_keep_their_place),
         cmocka_unit_test(test_device_code_is_never_left_out),
         cmocka_unit_test(test_plain_errors_are_not_tried_again),
