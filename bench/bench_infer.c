@@ -103,10 +103,31 @@ static cJSON *dims_json(char *const *texts, int count)
     return only;
 }
 
-static void add_texts(cJSON *object, const char *key, const char *const *texts, int count)
+static bool code_says(const struct kb_code_text *t, const char *a, const char *b)
 {
-    if (count)
-        kb_json_set(object, key, cJSON_CreateStringArray(texts, count));
+    for (int i = 0; i + 1 < t->tokens.count; i++)
+        if (kb_code_is(t, i, a) && (!b || kb_code_is(t, i + 1, b)))
+            return true;
+    return false;
+}
+
+// Options of nvcc that the code seems to need; they change nothing where it does not.
+static void add_needed(const struct kb_guessing *g, cJSON *options)
+{
+    bool lambda = false, relaxed = false;
+    for (int i = 0; i < g->code.text_count; i++) {
+        const struct kb_code_text *t = g->code.texts[i];
+        lambda = lambda || code_says(t, "]", "__device__") || code_says(t, "]", "__host__");
+        relaxed = relaxed || code_says(t, "constexpr", NULL) || code_says(t, "std", "::");
+    }
+    static const char *const names[] = {"--extended-lambda", "--expt-relaxed-constexpr"};
+    for (int i = 0; i < 2; i++) {
+        bool given = !(i ? relaxed : lambda);
+        for (int k = 0; k < g->source->option_count; k++)
+            given = given || !strcmp(g->source->options[k], names[i]);
+        if (!given)
+            cJSON_AddItemToArray(options, cJSON_CreateString(names[i]));
+    }
 }
 
 static void add_flags(const struct kb_guessing *g, cJSON *variant)
@@ -124,7 +145,14 @@ static void add_flags(const struct kb_guessing *g, cJSON *variant)
         kb_json_set(variant, "defines", defines);
     else
         cJSON_Delete(defines);
-    add_texts(variant, "options", s->options, s->option_count);
+    cJSON *options = cJSON_CreateArray();
+    for (int i = 0; i < s->option_count; i++)
+        cJSON_AddItemToArray(options, cJSON_CreateString(s->options[i]));
+    add_needed(g, options);
+    if (cJSON_GetArraySize(options))
+        kb_json_set(variant, "options", options);
+    else
+        cJSON_Delete(options);
 }
 
 // By the way from the bench's folder: a checkout that is moved keeps its bench.

@@ -40,13 +40,13 @@ static bool lacks_prelude(const struct kb_compiled *out)
 }
 
 // What the stand-ins and -default-device are for: a header of the host's that a toolkit's header wants, and functions
-// that say nothing of where they run.
+// that say nothing of where they run. And what nvcc alone can do.
 static bool wants_host(const struct kb_compiled *out)
 {
     for (int i = 0; i < out->message_count; i++) {
         const struct kb_compile_message *m = &out->messages[i];
         if (strstr(m->text, "open source file") || strstr(m->text, "-default-device") ||
-            strstr(m->text, "__host__ function"))
+            strstr(m->text, "__host__ function") || strstr(m->text, "nvcc flag"))
             return true;
     }
     return false;

@@ -71,6 +71,24 @@ static void add_paths_and_defines(const struct kb_build *b, struct kb_words *out
     }
 }
 
+// One compiler's own words, which say to it what the other does anyway or in another way: the other does not get them.
+static const char *const nvcc_only[] = {"expt-relaxed-constexpr", "extended-lambda", "expt-extended-lambda"};
+static const char *const nvrtc_only[] = {"device-as-default-execution-space", "default-device"};
+
+static void add_request_options(const struct kb_compile_request *r, const char *const *others, size_t count,
+                                struct kb_words *out)
+{
+    bool automatic = !r->compiler || !strcmp(r->compiler, "auto");
+    for (int i = 0; i < r->option_count; i++) {
+        const char *name = r->options[i] + strspn(r->options[i], "-");
+        bool skip = false;
+        for (size_t k = 0; automatic && k < count; k++)
+            skip = skip || !strcmp(name, others[k]);
+        if (!skip)
+            kb_words_add(out, kb_strdup(r->options[i]));
+    }
+}
+
 void kb_options_nvrtc(const struct kb_build *b, struct kb_words *out)
 {
     const struct kb_compile_request *r = b->request;
@@ -84,8 +102,7 @@ void kb_options_nvrtc(const struct kb_build *b, struct kb_words *out)
         kb_words_add(out, kb_format("-I%s", include));
         kb_words_add(out, kb_format("-I%s/cccl", include)); // where CUDA 13 keeps <cuda/std/...>
     }
-    for (int i = 0; i < r->option_count; i++)
-        kb_words_add(out, kb_strdup(r->options[i]));
+    add_request_options(r, nvcc_only, KB_COUNT(nvcc_only), out);
 }
 
 void kb_options_nvcc(const struct kb_build *b, struct kb_words *out)
@@ -95,8 +112,7 @@ void kb_options_nvcc(const struct kb_build *b, struct kb_words *out)
     if (r->lineinfo)
         kb_words_add(out, kb_strdup("-lineinfo"));
     add_paths_and_defines(b, out);
-    for (int i = 0; i < r->option_count; i++)
-        kb_words_add(out, kb_strdup(r->options[i]));
+    add_request_options(r, nvrtc_only, KB_COUNT(nvrtc_only), out);
 }
 
 char *kb_arch_objection(const char *arch)

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/spawn.h"
+#include "jit/compile.h"
 #include "support_program.h"
 #include "support_schema.h"
 
@@ -234,6 +235,25 @@ static void compile_commands_say_the_flags(void **state)
     free(text);
 }
 
+// What nvcc alone can do goes to nvcc, with the options that it asks for.
+static void options_that_the_code_needs(void **state)
+{
+    (void)state;
+    static const char source[] = "constexpr int twice(int n) { return 2 * n; }\n__global__ void l(float *x, int n)\n"
+                                 "{\n    auto f = [=] __device__(float y) { return y + twice(n); };\n"
+                                 "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] = f(i);\n}\n";
+    char *nvcc = kb_toolkit_tool(kb_toolkit_get(), "nvcc", NULL);
+    bool there = nvcc != NULL;
+    free(nvcc);
+    char *text = once_of("k.cu", NULL, source, true, there ? 0 : 1);
+    cJSON *document = schema_checked(text);
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "skeleton", "");
+    assert_non_null(strstr(skeleton, "\"--extended-lambda\""));
+    assert_non_null(strstr(skeleton, "\"--expt-relaxed-constexpr\""));
+    cJSON_Delete(document);
+    free(text);
+}
+
 static void check_question(const char *source, const char *rung, const char *reason)
 {
     cJSON *document = document_of(source, 5);
@@ -313,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_kernels_are_a_question, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_of_the_project_are_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(compile_commands_say_the_flags, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(options_that_the_code_needs, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
