@@ -8,6 +8,7 @@
 #include "tui/editor.h"
 #include "tui/input.h"
 #include "tui/once.h"
+#include "tui/picker.h"
 #include "tui/replay.h"
 #include "tui/signals.h"
 #include "tui/source_lines.h"
@@ -34,7 +35,12 @@ struct screen {
     struct kb_replay *replay;
     struct kb_source_lines *sources;
     struct kb_code_store *code;
-    sigset_t inside; // mask for ppoll
+    struct kb_session_options session_options;
+    struct kb_guess_choices choices; // while there is no session: which kernel?
+    struct kb_picker picker;
+    char *kernel;          // the one that was chosen
+    struct kb_error error; // it ended with this; "": with none
+    sigset_t inside;       // mask for ppoll
     int64_t start_us, drawn_us;
     bool stale; // the screen shows less than is known
     bool now;   // a key was pressed: do not wait for the next frame
@@ -102,8 +108,12 @@ static void draw(struct screen *s)
     kb_grid_init(&grid, columns, rows, s->app.ascii);
     s->app.now_ms = s->replay ? kb_replay_time_ms(s->replay) : (kb_now_us() - s->start_us) / 1000;
     s->app.replay_text = s->replay ? kb_replay_text(s->replay, s->app.ascii) : NULL;
-    kb_app_follow(&s->app);
-    kb_app_draw(&s->app, &grid);
+    if (s->choices.count) {
+        kb_picker_draw(&s->picker, &grid);
+    } else {
+        kb_app_follow(&s->app);
+        kb_app_draw(&s->app, &grid);
+    }
     kb_terminal_draw(s->terminal, &grid);
     kb_grid_free(&grid);
     s->stale = s->now = false;
@@ -200,9 +210,39 @@ static void suspend(struct screen *s)
     s->stale = s->now = true;
 }
 
+static int open_session(struct screen *s)
+{
+    s->start_us = kb_now_us();
+    if (kb_session_new(&s->session_options, &s->session, &s->error))
+        return -1;
+    s->sources = kb_source_lines_new(kb_session_bench_dir(s->session));
+    return 0;
+}
+
+static void on_picker_key(struct screen *s, int key)
+{
+    enum kb_picked picked = kb_picker_key(&s->picker, key);
+    s->stale = s->now = true;
+    s->quit = s->quit || picked == KB_PICKED_NONE;
+    if (picked != KB_PICKED_ONE)
+        return;
+    s->kernel = kb_strdup(kb_picker_kernel(&s->picker));
+    s->session_options.kernel = s->kernel;
+    s->session_options.choices = NULL;
+    s->input.text_field = false;
+    kb_guess_choices_free(&s->choices);
+    kb_terminal_redraw(s->terminal);
+    if (open_session(s))
+        s->quit = true;
+}
+
 static void on_key(void *context, int key, bool burst)
 {
     struct screen *s = context;
+    if (s->choices.count) {
+        on_picker_key(s, key);
+        return;
+    }
     unsigned did = kb_app_key(&s->app, key, burst);
     s->input.text_field = s->app.filtering;
     if (did & (KB_DID_DRAW | KB_DID_REDRAW))
@@ -313,10 +353,10 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
         s->app.driver = (struct kb_driver){.context = s, .replay = do_replay};
         return 0;
     }
-    struct kb_session_options options;
-    kb_session_options_from(o, &options);
-    options.on_event = on_event;
-    options.context = s;
+    kb_session_options_from(o, &s->session_options);
+    s->session_options.on_event = on_event;
+    s->session_options.context = s;
+    s->session_options.choices = &s->choices;
     kb_app_init(&s->app, &s->model, s->app.ascii);
     s->app.driver = (struct kb_driver){.context = s,
                                        .command = do_command,
@@ -325,10 +365,15 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
                                        .code = code,
                                        .trace = trace};
     s->code = kb_code_store_new();
-    s->start_us = kb_now_us();
-    if (kb_session_new(&options, &s->session, e))
+    if (!open_session(s))
+        return 0;
+    if (!s->choices.count) {
+        *e = s->error;
         return -1;
-    s->sources = kb_source_lines_new(kb_session_bench_dir(s->session));
+    }
+    s->error = (struct kb_error){0}; // it is a question
+    s->picker = (struct kb_picker){.choices = &s->choices, .path = o->bench};
+    s->input.text_field = true;
     return 0;
 }
 
@@ -341,6 +386,8 @@ static void close_all(struct screen *s)
     kb_replay_free(s->replay);
     kb_app_free(&s->app);
     kb_model_free(&s->model);
+    kb_guess_choices_free(&s->choices);
+    free(s->kernel);
 }
 
 static int run(struct screen *s, const struct kb_options *o, struct kb_error *e)
@@ -356,7 +403,8 @@ static int run(struct screen *s, const struct kb_options *o, struct kb_error *e)
         draw_if_due(s);
         wait_and_do(s);
     }
-    return 0;
+    *e = s->error;
+    return s->error.what[0] ? -1 : 0;
 }
 
 int kb_screen_run(const struct kb_options *o)

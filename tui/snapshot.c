@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "loop/session.h"
 #include "tui/once.h"
+#include "tui/picker.h"
 #include "tui/screen.h"
 #include "tui/script.h"
 #include "tui/terminal.h"
@@ -20,12 +21,14 @@ static void on_event(void *context, const cJSON *event)
 }
 
 // Runs every variant once into the model. Returns the session's exit code, -1 if there is none.
-static int run_live(const struct kb_options *o, struct kb_model *model, struct kb_error *e)
+static int run_live(const struct kb_options *o, struct kb_model *model, struct kb_guess_choices *choices,
+                    struct kb_error *e)
 {
     struct kb_session_options options;
     struct kb_session *session = NULL;
     kb_session_options_from(o, &options);
     options.once = true;
+    options.choices = choices;
     options.on_event = on_event;
     options.context = model;
     if (kb_session_new(&options, &session, e))
@@ -65,6 +68,22 @@ static int print_frame(const struct kb_options *o, struct kb_app *app, struct kb
     return status;
 }
 
+// What the screen asks first. Returns the exit code.
+static int print_picker(const struct kb_options *o, const struct kb_guess_choices *choices, bool ascii)
+{
+    struct kb_picker picker = {.choices = choices, .path = o->bench};
+    struct kb_grid grid;
+    kb_grid_init(&grid, o->columns, o->rows, ascii);
+    kb_picker_draw(&picker, &grid);
+    for (int y = 0; y < o->rows; y++) {
+        char *row = kb_grid_row(&grid, y);
+        puts(row);
+        free(row);
+    }
+    kb_grid_free(&grid);
+    return KB_EXIT_USAGE;
+}
+
 static bool replay_acts(void *context, enum kb_action action)
 {
     return kb_replay_act(context, action);
@@ -76,9 +95,10 @@ int kb_snapshot_run(const struct kb_options *o)
     struct kb_replay *replay = NULL;
     struct kb_app app;
     struct kb_error e = {0};
+    struct kb_guess_choices choices = {0};
     bool ascii = !kb_locale_begin() || o->ascii;
     kb_model_init(&model);
-    int code = o->replay ? kb_replay_open(o->replay, &replay, &e) : run_live(o, &model, &e);
+    int code = o->replay ? kb_replay_open(o->replay, &replay, &e) : run_live(o, &model, &choices, &e);
     if (code >= 0) {
         kb_app_init(&app, replay ? kb_replay_model(replay) : &model, ascii);
         app.now_ms = model.now_ms;
@@ -89,6 +109,9 @@ int kb_snapshot_run(const struct kb_options *o)
     }
     kb_replay_free(replay);
     kb_model_free(&model);
+    if (choices.count)
+        code = print_picker(o, &choices, ascii);
+    kb_guess_choices_free(&choices);
     if (code >= 0)
         return code;
     char *text = kb_cleaned(kb_error_line(&e));
