@@ -93,9 +93,16 @@ static void read_list(const struct kb_field *f, const cJSON *from, void *record)
     *(void **)at(record, f->at) = list;
 }
 
+static void write_named(const struct kb_named *named, cJSON *to)
+{
+    if (isfinite(named->value) || named->reason)
+        kb_json_measured(to, named->name, named->value, named->reason);
+    else
+        kb_json_set_text(to, named->name, NULL);
+}
+
 static void write_item(const struct kb_field *f, const void *from, cJSON *list)
 {
-    const struct kb_named *named = from;
     double number;
     cJSON *item;
     switch (f->kind) {
@@ -107,10 +114,7 @@ static void write_item(const struct kb_field *f, const void *from, cJSON *list)
         cJSON_AddItemToArray(list, isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
         break;
     case KB_FIELD_NAMED:
-        if (isfinite(named->value) || named->reason)
-            kb_json_measured(list, named->name, named->value, named->reason);
-        else
-            kb_json_set_text(list, named->name, NULL);
+        write_named(from, list);
         break;
     default:
         item = kb_record_write(f->sub, from);
@@ -325,6 +329,14 @@ double kb_record_number(const struct kb_record *r, const void *record, const cha
         if (r->fields[i].kind == KB_FIELD_NUM && !strcmp(r->fields[i].key, key))
             return *(const double *)of(record, r->fields[i].at);
     return NAN;
+}
+
+cJSON *kb_named_write(const struct kb_named *list, int count)
+{
+    cJSON *object = cJSON_CreateObject();
+    for (int i = 0; i < count; i++)
+        write_named(&list[i], object);
+    return object;
 }
 
 double kb_named_value(const struct kb_named *list, int count, const char *name)

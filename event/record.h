@@ -54,6 +54,7 @@ void kb_record_copy(const struct kb_record *, const void *from, void *to);
 
 // Fields whose name comes as data; NAN where there is none.
 double kb_record_number(const struct kb_record *, const void *, const char *key);
+cJSON *kb_named_write(const struct kb_named *, int count); // the object; owned
 double kb_named_value(const struct kb_named *, int count, const char *name);
 
 // Allocates, with the three above; NULL for NULL (read: for what is no object).

@@ -44,8 +44,9 @@ struct kb_advice_input {
     const struct kb_ev_sections *sections;
     const struct kb_ev_resources *resources;
     const struct kb_ev_sass *sass;
-    const cJSON *timing, *device, *roofs;
-    const cJSON *args;                     // the bench's args[] (types); NULL: unknown
+    const cJSON *timing;
+    const struct kb_ev_device *device;
+    const struct kb_ev_bench *bench;       // its arguments' types; NULL: unknown
     const char *source;                    // text of the main source, for the place of a double; NULL: unknown
     const char *no_sections, *no_counters; // why there are none, if it was said
     struct kb_event *gathered;             // owned, by kb_advice_gather
@@ -84,8 +85,8 @@ struct kb_advice {
 
 void kb_advice_make(const struct kb_advice_input *, struct kb_advice *out);
 void kb_advice_free(struct kb_advice *);
-// Sorts the events of one version (the record's results.events, or what a session kept) into an input. device, roofs,
-// args and source are the caller's to add.
+// Sorts the events of one version (the record's results.events, or what a session kept) into an input. device,
+// bench and source are the caller's to add.
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out);
 void kb_advice_input_free(struct kb_advice_input *);
 

@@ -73,11 +73,11 @@ void kb_say_tensor_wait(const struct kb_figures *f, struct kb_finding *out)
 
 static bool wants_double(const struct kb_figures *f)
 {
-    const cJSON *arg;
-    cJSON_ArrayForEach (arg, f->in->args)
-        if (!strcmp(kb_json_text(arg, "dtype", ""), "f64"))
+    const struct kb_ev_bench *bench = f->in->bench;
+    for (int i = 0; bench && i < bench->args_count; i++)
+        if (!strcmp(bench->args[i].dtype ?: "", "f64"))
             return true;
-    return !f->in->args; // the types are unknown
+    return !bench; // the types are unknown
 }
 
 static double doubles_of(const struct kb_figures *f)

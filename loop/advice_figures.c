@@ -96,7 +96,8 @@ static void read_time(struct kb_figures *f)
 
 static double peak_of(const struct kb_advice_input *in, const char *key)
 {
-    double value = kb_json_number(kb_json_get(in->device, "peak"), key, NAN);
+    const struct kb_ev_peaks *own = (in->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
+    double value = kb_record_number(&kb_record_peaks, own, key);
     for (int i = 0; i < in->counters_count; i++) {
         const struct kb_ev_peaks *peaks = in->counters[i]->peaks ?: &kb_unknown_peaks;
         double next = kb_record_number(&kb_record_peaks, peaks, key);
@@ -227,8 +228,9 @@ void kb_figures_make(const struct kb_advice_input *in, struct kb_figures *f)
     *f = (struct kb_figures){.own = *in};
     f->in = &f->own;
     leave_counted_out(&f->own);
-    f->cuda = !strcmp(kb_json_text(in->device, "kind", ""), "cuda");
-    f->sms = positive(kb_json_number(in->device, "sm_count", NAN));
+    const struct kb_ev_device *device = in->device ?: &kb_unknown_device;
+    f->cuda = !strcmp(device->kind ?: "", "cuda");
+    f->sms = positive(device->sm_count);
     read_time(f);
     read_waits(f);
     read_counters(f);

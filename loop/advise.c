@@ -25,8 +25,7 @@ static cJSON *made(const struct kb_session *s, const struct kb_build *b)
     struct kb_advice advice;
     kb_advice_gather(b->results, s->model.headline, &in);
     in.device = s->model.device;
-    in.roofs = s->model.roofs;
-    in.args = kb_json_get(kb_json_get(s->model.session, "bench"), "args");
+    in.bench = kb_model_bench(&s->model);
     in.source = b->source->snapshot.file_count ? b->source->snapshot.files[0].data : NULL;
     kb_advice_make(&in, &advice);
     kb_advice_input_free(&in);

@@ -32,17 +32,26 @@ static void copy_all(cJSON *to, const cJSON *from, const char *const *keys, size
         copy_known(to, from, keys[i], reason);
 }
 
+static void copy_record(cJSON *to, const struct kb_record *r, const void *record, const char *const *keys, size_t n,
+                        const char *reason)
+{
+    cJSON *from = record ? kb_record_write(r, record) : NULL;
+    copy_all(to, from, keys, n, reason);
+    cJSON_Delete(from);
+}
+
 static cJSON *device_of(const struct kb_model *m)
 {
     static const char *const keys[] = {"name", "arch", "uuid", "driver", "like", "peak"};
     cJSON *device = cJSON_CreateObject();
-    const char *kind = kb_json_text(m->device, "kind", "none");
+    const struct kb_ev_device *d = m->device ?: &kb_unknown_device;
+    const char *kind = d->kind ?: "none";
     kb_json_set_text(device, "kind", kind);
-    copy_all(device, m->device, keys, KB_COUNT(keys),
-             !strcmp(kind, "cuda") ? "the driver did not say" : "no GPU is used");
+    copy_record(device, &kb_record_device, d, keys, KB_COUNT(keys),
+                !strcmp(kind, "cuda") ? "the driver did not say" : "no GPU is used");
     if (!strcmp(kind, "none")) {
-        kb_json_set_text(device, "reason", kb_json_text(m->device, "reason", "no device was opened"));
-        kb_json_set_text(device, "remedy", kb_json_text(m->device, "remedy", NULL));
+        kb_json_set_text(device, "reason", d->reason ?: "no device was opened");
+        kb_json_set_text(device, "remedy", d->remedy);
     }
     return device;
 }
@@ -57,7 +66,7 @@ static cJSON *roofs_of(const struct kb_model *m)
                                        "tensor_type",
                                        "source"};
     cJSON *roofs = cJSON_CreateObject();
-    copy_all(roofs, m->roofs, keys, KB_COUNT(keys), "not measured");
+    copy_record(roofs, &kb_record_roofs, m->roofs, keys, KB_COUNT(keys), "not measured");
     return roofs;
 }
 
@@ -232,11 +241,12 @@ static void add_timing(cJSON *to, const struct kb_model_version *v, const struct
     kb_json_set(to, "timing", item);
 }
 
-static const cJSON *params_of_case(const struct kb_model *m, int index)
+static cJSON *params_of_case(const struct kb_model *m, int index)
 {
-    const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
-    const cJSON *params = kb_json_get(item, "params");
-    return params ? params : kb_json_get(m->session, "params");
+    const struct kb_ev_bench_case *c = kb_model_case(m, index);
+    const struct kb_ev_session *s = m->session;
+    return c->params_count || !s ? kb_named_write(c->params, c->params_count)
+                                 : kb_named_write(s->params, s->params_count);
 }
 
 static const char *case_status(const struct kb_model_case *c)
@@ -249,19 +259,19 @@ static const char *case_status(const struct kb_model_case *c)
 static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v, int index)
 {
     const struct kb_model_case *c = &v->cases[index];
-    const cJSON *event = c->verify ? c->verify : c->run,
-                *label = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
+    const cJSON *event = c->verify ? c->verify : c->run;
+    const struct kb_ev_bench_case *own = kb_model_case(m, index);
     cJSON *item = cJSON_CreateObject();
-    kb_json_set_text(item, "label", kb_json_text(label, "label", ""));
-    kb_json_set(item, "params", cJSON_Duplicate(params_of_case(m, index), true));
+    kb_json_set_text(item, "label", own->label ?: "");
+    kb_json_set(item, "params", params_of_case(m, index));
     kb_json_set_text(item, "status", case_status(c));
     const char *why, *weak = kb_model_weak(m, index, &why);
     kb_json_set_text(item, "weak", weak);
     if (!weak)
         kb_json_set_text(item, "weak_reason", why);
     kb_json_set_text(item, "reason", kb_json_text(event, "reason", NULL));
-    kb_json_set_text(item, "not_run", kb_case_not_run(m, index));
-    if (!kb_case_not_run(m, index))
+    kb_json_set_text(item, "not_run", own->not_run);
+    if (!own->not_run)
         kb_json_set_text(item, "not_run_reason", "it has its own size");
     double margin = kb_margin_of(v, index, &why);
     kb_json_measured(item, "margin", margin, why);
@@ -486,27 +496,28 @@ static cJSON *variant_of(const struct kb_model *m, int index)
 
 static cJSON *bench_of(const struct kb_model *m)
 {
-    const cJSON *from = kb_json_get(m->session, "bench");
+    const struct kb_ev_bench *from = kb_model_bench(m);
     cJSON *bench = cJSON_CreateObject();
-    kb_json_set_text(bench, "name", kb_json_text(from, "name", "?"));
-    kb_json_set_text(bench, "path", kb_json_text(from, "path", ""));
-    kb_json_set_text(bench, "contract", kb_json_text(from, "contract", ""));
-    if (cJSON_IsObject(kb_json_get(from, "guess")))
-        kb_json_set(bench, "guess", cJSON_Duplicate(kb_json_get(from, "guess"), true));
+    kb_json_set_text(bench, "name", from->name ?: "?");
+    kb_json_set_text(bench, "path", from->path ?: "");
+    kb_json_set_text(bench, "contract", from->contract ?: "");
+    if (from->guess)
+        kb_json_set(bench, "guess", kb_record_write(&kb_record_guess, from->guess));
     return bench;
 }
 
 cJSON *kb_model_document(const struct kb_model *m)
 {
     cJSON *document = cJSON_CreateObject();
+    const struct kb_ev_session *s = m->session ?: &kb_unknown_session;
     kb_json_set_number(document, "kbench", 1);
-    kb_json_set_text(document, "tool", kb_json_text(m->session, "tool", "kbench-tui"));
-    kb_json_set_text(document, "utc", kb_json_text(m->session, "utc", NULL));
+    kb_json_set_text(document, "tool", s->tool ?: "kbench-tui");
+    kb_json_set_text(document, "utc", s->utc);
     kb_json_set(document, "device", device_of(m));
     kb_json_set(document, "roofs", roofs_of(m));
     kb_json_set(document, "libs", libs_of(m));
     kb_json_set(document, "bench", bench_of(m));
-    kb_json_set_text(document, "seed", kb_json_text(m->session, "seed", ""));
+    kb_json_set_text(document, "seed", s->seed ?: "");
     cJSON *variants = cJSON_AddArrayToObject(document, "variants");
     for (int i = 0; i < m->variant_count; i++)
         cJSON_AddItemToArray(variants, variant_of(m, i));

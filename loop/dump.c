@@ -113,9 +113,10 @@ static const cJSON *resources_of(const cJSON *record)
 static int write_report(struct folder *f, const cJSON *record)
 {
     const struct kb_bench *b = f->dump->bench;
+    struct kb_ev_bench *bench = b ? kb_record_new(&kb_record_bench, b->json) : NULL;
     struct kb_report_context context = {.bench_name = b ? b->name : NULL,
                                         .headline = b ? kb_bench_headline(b) : 0,
-                                        .args = b ? kb_json_get(b->json, "args") : NULL,
+                                        .bench = bench,
                                         .source = f->source,
                                         .files = (const char *const *)f->files,
                                         .file_count = f->count};
@@ -123,6 +124,7 @@ static int write_report(struct folder *f, const cJSON *record)
     kb_dump_report(record, &context, &report);
     int status = write_file(f, "report.md", report.data, report.size);
     kb_text_free(&report);
+    kb_record_delete(&kb_record_bench, bench);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #define KB_LOOP_DUMP_H
 #include "base/error.h"
 #include "base/text.h"
+#include "event/event.h"
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -21,10 +22,10 @@ int kb_dump(const char *bench_path, const char *which, const char *dir, struct k
 // What the report needs besides the record. Everything may be NULL or 0.
 struct kb_report_context {
     const char *bench_name;
-    int headline;             // index of the case
-    const cJSON *args;        // of the bench
-    const char *source;       // text of the main source
-    const char *const *files; // names in the folder
+    int headline;                    // index of the case
+    const struct kb_ev_bench *bench; // its arguments' types
+    const char *source;              // text of the main source
+    const char *const *files;        // names in the folder
     int file_count;
 };
 // report.md of one version's record (kb_history_load). Pure.

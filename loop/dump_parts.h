@@ -8,7 +8,7 @@
 struct kb_report {
     const cJSON *record, *results;
     struct kb_events events;
-    const cJSON *device;
+    struct kb_ev_device *device;
     const struct kb_report_context *context;
     struct kb_text *out;
 };

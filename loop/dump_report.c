@@ -99,10 +99,10 @@ static void head(const struct kb_report *r)
             kb_text_addf(&how, " %s", cJSON_IsString(option) ? option->valuestring : "?");
         bullet(r->out, "compiled by", how.data);
     }
-    if (r->device && !cJSON_IsNull(r->device)) {
-        kb_text_addf(&device, "%s", kb_json_text(r->device, "name", "?"));
-        if (kb_json_text(r->device, "driver", NULL))
-            kb_text_addf(&device, ", driver %s", kb_json_text(r->device, "driver", ""));
+    if (r->device) {
+        kb_text_addf(&device, "%s", r->device->name ?: "?");
+        if (r->device->driver)
+            kb_text_addf(&device, ", driver %s", r->device->driver);
         bullet(r->out, "device", device.data);
     }
     bullet(r->out, "built", kb_json_text(r->record, "utc", NULL));
@@ -403,7 +403,7 @@ static void advice(const struct kb_report *r)
     struct kb_advice a;
     kb_advice_gather(kb_json_get(r->results, "events"), r->context->headline, &in);
     in.device = r->device;
-    in.args = r->context->args;
+    in.bench = r->context->bench;
     in.source = r->context->source;
     bool wrong = !strcmp(kb_json_text(r->results, "status", ""), "fail");
     if (wrong)
@@ -433,7 +433,7 @@ void kb_dump_report(const cJSON *record, const struct kb_report_context *context
 {
     struct kb_report r = {.record = record, .results = kb_json_get(record, "results"), .context = context, .out = out};
     kb_events_read(kb_json_get(r.results, "events"), &r.events);
-    r.device = kb_json_get(r.results, "device");
+    r.device = kb_record_new(&kb_record_device, kb_json_get(r.results, "device"));
     head(&r);
     verdict(&r);
     compile_errors(&r);
@@ -449,5 +449,6 @@ void kb_dump_report(const cJSON *record, const struct kb_report_context *context
     kb_report_resources(&r);
     kb_report_sass(&r);
     files(&r);
+    kb_record_delete(&kb_record_device, r.device);
     kb_events_free(&r.events);
 }

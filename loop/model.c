@@ -15,6 +15,28 @@ int kb_model_variant_index(const struct kb_model *m, const char *name)
     return -1;
 }
 
+const struct kb_ev_bench *kb_model_bench(const struct kb_model *m)
+{
+    return m->session && m->session->bench ? m->session->bench : &kb_unknown_bench;
+}
+
+const struct kb_ev_bench_case *kb_model_case(const struct kb_model *m, int index)
+{
+    return m->session && index >= 0 && index < m->session->cases_count ? &m->session->cases[index]
+                                                                       : &kb_unknown_bench_case;
+}
+
+const char *kb_model_case_name(const struct kb_model *m, int index)
+{
+    const struct kb_ev_bench_case *c = kb_model_case(m, index);
+    return c->name && *c->name ? c->name : c->label ?: "?";
+}
+
+bool kb_model_device_is(const struct kb_model *m, const char *kind)
+{
+    return m->device && m->device->kind && !strcmp(m->device->kind, kind);
+}
+
 const struct kb_log_line *kb_model_log(const struct kb_model *m, int index)
 {
     return index >= 0 && index < m->log_count ? &m->log[(m->log_start + index) % KB_LOG_MOST] : NULL;
@@ -107,9 +129,8 @@ const cJSON *kb_model_reported(const struct kb_model *m, int variant, int case_i
 
 const char *kb_model_reported_wait(const struct kb_model *m)
 {
-    const char *kind = kb_json_text(m->device, "kind", "");
-    return !strcmp(kind, "cpu")    ? "commands are asked for their time on a GPU only"
-           : !strcmp(kind, "none") ? "there is no device"
-           : m->permission         ? "a command waits to be allowed"
-                                   : "it is asked when nothing else runs";
+    return kb_model_device_is(m, "cpu")    ? "commands are asked for their time on a GPU only"
+           : kb_model_device_is(m, "none") ? "there is no device"
+           : m->permission                 ? "a command waits to be allowed"
+                                           : "it is asked when nothing else runs";
 }

@@ -74,7 +74,7 @@ enum {
     KB_MODEL_DETAILED = 48, // newest versions of a variant that keep their documents; older ones keep numbers
 };
 struct kb_model {
-    cJSON *session;                 // the last `session` or `bench` event; never NULL behind the first event
+    struct kb_ev_session *session;  // the last `session` or `bench` event; never NULL behind the first event
     char *bench_name, *bench_error; // error of a bench.json that was not accepted; NULL if fine
     int case_count, headline;
     struct kb_model_variant *variants;
@@ -85,7 +85,8 @@ struct kb_model {
     struct kb_ev_weak *weak; // the last `weak` event under this contract, or NULL
     char *pin_variant;       // baseline; NULL: none
     int pin_version;
-    cJSON *device, *roofs;
+    struct kb_ev_device *device;
+    struct kb_ev_roofs *roofs;
     struct kb_ev_watch *watch;
     struct kb_ev_permission *permission; // while it is asked for, else NULL
     struct kb_ev_libs *libs[KB_WORKER_ROLES];
@@ -106,8 +107,12 @@ void kb_model_free(struct kb_model *);
 // Applies one event; unknown types and fields are ignored. Returns 0, or -1 if it is no event (no type).
 int kb_model_apply(struct kb_model *, const cJSON *event);
 
-const struct kb_log_line *kb_model_log(const struct kb_model *, int index); // 0 = oldest
-int kb_model_variant_index(const struct kb_model *, const char *name);      // -1 if unknown
+const struct kb_log_line *kb_model_log(const struct kb_model *, int index);       // 0 = oldest
+int kb_model_variant_index(const struct kb_model *, const char *name);            // -1 if unknown
+const struct kb_ev_bench *kb_model_bench(const struct kb_model *);                // never NULL
+const struct kb_ev_bench_case *kb_model_case(const struct kb_model *, int index); // never NULL
+const char *kb_model_case_name(const struct kb_model *, int index); // as the bench calls it, else its label
+bool kb_model_device_is(const struct kb_model *, const char *kind);
 // The version shown for a variant: the newest that is not superseded; NULL if none.
 struct kb_model_version *kb_model_current(const struct kb_model *, int variant);
 struct kb_model_version *kb_model_version(const struct kb_model *, int variant, int number); // NULL if unknown

@@ -132,10 +132,10 @@ void kb_model_free(struct kb_model *m)
     for (int i = 0; i < m->variant_count; i++)
         free_variant(&m->variants[i], m->case_count);
     free(m->variants);
-    cJSON_Delete(m->session);
+    KB_FORGET(m->session, session);
     KB_FORGET(m->permission, permission);
-    cJSON_Delete(m->device);
-    cJSON_Delete(m->roofs);
+    KB_FORGET(m->device, device);
+    KB_FORGET(m->roofs, roofs);
     KB_FORGET(m->watch, watch);
     KB_FORGET(m->weak, weak);
     free(m->disk_stuck);
@@ -209,9 +209,9 @@ static struct kb_model_version *event_version(struct kb_model *m, const struct k
     return variant->version_count ? &variant->versions[variant->version_count - 1] : NULL;
 }
 
-static struct kb_model_variant take_variant(struct kb_model *old, const cJSON *item)
+static struct kb_model_variant take_variant(struct kb_model *old, const struct kb_ev_variant *item)
 {
-    struct kb_model_variant v = {.name = kb_strdup(kb_json_text(item, "name", "?"))};
+    struct kb_model_variant v = {.name = kb_strdup(item->name ?: "?")};
     int same = old ? kb_model_variant_index(old, v.name) : -1;
     if (same >= 0) { // its versions live on
         struct kb_model_variant *o = &old->variants[same];
@@ -223,9 +223,9 @@ static struct kb_model_variant take_variant(struct kb_model *old, const cJSON *i
         o->versions = NULL;
         o->version_count = o->version_capacity = 0;
     }
-    v.kind = kb_strdup(kb_json_text(item, "kind", "cuda"));
-    v.source = kb_strdup(kb_json_text(item, "source", ""));
-    v.kernel = kb_strdup(kb_json_text(item, "kernel", ""));
+    v.kind = kb_strdup(item->kind ?: "cuda");
+    v.source = kb_strdup(item->source ?: "");
+    v.kernel = kb_strdup(item->kernel ?: "");
     return v;
 }
 
@@ -241,39 +241,37 @@ static void resize_cases(struct kb_model_variant *variant, int before, int after
 }
 
 // Then cases and what is right there are the same, whatever else was edited.
-static bool same_contract(const cJSON *a, const cJSON *b)
+static bool same_contract(const struct kb_model *m, const struct kb_ev_session *s)
 {
-    const char *one = kb_json_text(kb_json_get(a, "bench"), "contract", "");
-    return *one && !strcmp(one, kb_json_text(kb_json_get(b, "bench"), "contract", ""));
+    const char *one = kb_model_bench(m)->contract ?: "";
+    return *one && s->bench && s->bench->contract && !strcmp(one, s->bench->contract) &&
+           s->cases_count == m->case_count;
 }
 
-static void apply_session(struct kb_model *m, const cJSON *event)
+static void apply_session(struct kb_model *m, struct kb_event *e)
 {
-    const cJSON *error = kb_json_get(event, "error");
-    set_text(&m->bench_error, error ? kb_json_text(error, "text", "?") : NULL);
-    if (error)
+    const struct kb_ev_session *s = e->body;
+    set_text(&m->bench_error, s->error ? s->error->text ?: "?" : NULL);
+    if (s->error)
         return;
-    const cJSON *list = kb_json_get(event, "variants");
-    int count = cJSON_GetArraySize(list), cases = cJSON_GetArraySize(kb_json_get(event, "cases"));
-    char *focus =
-        m->variant_count ? kb_strdup(m->variants[m->focus].name) : kb_strdup(kb_json_text(event, "focus", NULL));
-    struct kb_model_variant *variants = kb_alloc(sizeof *variants * (size_t)(count + 1));
-    for (int i = 0; i < count; i++)
-        variants[i] = take_variant(m, cJSON_GetArrayItem(list, i));
+    char *focus = kb_strdup(m->variant_count ? m->variants[m->focus].name : s->focus);
+    struct kb_model_variant *variants = kb_alloc(sizeof *variants * (size_t)(s->variants_count + 1));
+    for (int i = 0; i < s->variants_count; i++)
+        variants[i] = take_variant(m, &s->variants[i]);
     for (int i = 0; i < m->variant_count; i++)
         free_variant(&m->variants[i], m->case_count);
     free(m->variants);
     m->variants = variants;
-    m->variant_count = count;
-    if (!same_contract(m->session, event) || cases != m->case_count) {
-        for (int i = 0; i < count; i++)
-            resize_cases(&variants[i], m->case_count, cases);
+    m->variant_count = s->variants_count;
+    if (!same_contract(m, s)) {
+        for (int i = 0; i < m->variant_count; i++)
+            resize_cases(&variants[i], m->case_count, s->cases_count);
         KB_FORGET(m->weak, weak);
     }
-    m->case_count = cases;
-    m->headline = (int)kb_json_int(event, "headline", 0);
-    keep(&m->session, event);
-    set_text(&m->bench_name, kb_json_text(kb_json_get(event, "bench"), "name", "?"));
+    m->case_count = s->cases_count;
+    m->headline = (int)s->headline;
+    KB_KEEP(m->session, e);
+    set_text(&m->bench_name, kb_model_bench(m)->name ?: "?");
     int index = kb_model_variant_index(m, focus);
     m->focus = index < 0 ? 0 : index;
     free(focus);
@@ -620,7 +618,7 @@ static void apply_to_session(struct kb_model *m, struct kb_event *e, const cJSON
     int i = kb_model_variant_index(m, e->variant);
     switch (e->type) {
     case KB_EVENT_session:
-        apply_session(m, event);
+        apply_session(m, e);
         break;
     case KB_EVENT_build:
         apply_build(m, e);
@@ -641,10 +639,10 @@ static void apply_to_session(struct kb_model *m, struct kb_event *e, const cJSON
         apply_reported(m, event);
         break;
     case KB_EVENT_device:
-        keep(&m->device, event);
+        KB_KEEP(m->device, e);
         break;
     case KB_EVENT_roofs:
-        keep(&m->roofs, event);
+        KB_KEEP(m->roofs, e);
         break;
     case KB_EVENT_watch:
         KB_KEEP(m->watch, e);

@@ -9,10 +9,10 @@
 bool kb_model_tensor_types(const struct kb_model *m)
 {
     static const char *const types[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8"};
-    const cJSON *arg;
-    cJSON_ArrayForEach (arg, kb_json_get(kb_json_get(m->session, "bench"), "args"))
+    const struct kb_ev_bench *bench = kb_model_bench(m);
+    for (int k = 0; k < bench->args_count; k++)
         for (size_t i = 0; i < KB_COUNT(types); i++)
-            if (!strcmp(kb_json_text(arg, "dtype", ""), types[i]))
+            if (!strcmp(bench->args[k].dtype ?: "", types[i]))
                 return true;
     return false;
 }
@@ -32,7 +32,7 @@ cJSON *kb_model_counted_roofline(const struct kb_model *m, const struct kb_model
     double peak = (c->peaks ?: &kb_unknown_peaks)->dram_bytes_per_s;
     bool counted = isfinite(flops);
     if (!counted)
-        flops = kb_json_number(kb_json_get(m->session, "work"), "flops", NAN);
+        flops = m->session && m->session->work ? m->session->work->flops : NAN;
     const char *why = isfinite(flops) ? bytes > 0 ? NULL : "no bytes reach DRAM" : "neither counted nor declared";
     cJSON *item = cJSON_CreateObject();
     kb_json_measured(item, "flops", flops, isfinite(flops) ? NULL : why);

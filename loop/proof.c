@@ -42,27 +42,17 @@ static void add_races(struct kb_ev_proof *p, const struct kb_model_version *v)
     free(what);
 }
 
-static const char *label_of(const struct kb_model *m, int index)
-{
-    return kb_json_text(cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index), "label", "?");
-}
-
-const char *kb_case_not_run(const struct kb_model *m, int index)
-{
-    return kb_json_text(cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index), "not_run", NULL);
-}
-
 static void add_cases(struct kb_ev_proof *p, const struct kb_model *m, const struct kb_model_version *v)
 {
     for (int i = 0; i < m->case_count; i++) {
         const struct kb_model_case *c = &v->cases[i];
         const cJSON *event = c->verify ? c->verify : c->run;
         if (!strcmp(kb_json_text(event, "status", ""), "na"))
-            add(p, "not run", label_of(m, i), kb_json_text(event, "reason", NULL), true);
+            add(p, "not run", kb_model_case(m, i)->label ?: "?", kb_json_text(event, "reason", NULL), true);
     }
     for (int i = 0; i < m->case_count; i++)
-        if (kb_case_not_run(m, i) && (v->cases[i].verify || v->cases[i].run))
-            add(p, "not run", kb_case_not_run(m, i), NULL, false);
+        if (kb_model_case(m, i)->not_run && (v->cases[i].verify || v->cases[i].run))
+            add(p, "not run", kb_model_case(m, i)->not_run, NULL, false);
 }
 
 static void add_inputs(struct kb_ev_proof *p, char *const *list, int count)

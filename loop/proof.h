@@ -10,8 +10,6 @@
 struct kb_ev_proof kb_proof_of(const struct kb_model *, const struct kb_model_version *);
 void kb_proof_free(struct kb_ev_proof *);
 char *kb_gap_text(const struct kb_ev_gap *); // "NOT RUN: 4096 x 4096 (64 rows were)"; owned by the caller
-// On the CPU device: what of the bench's own sizes is not run ("4096 x 4096 (64 rows were)"), or NULL.
-const char *kb_case_not_run(const struct kb_model *, int case_index);
 
 // How much of its bound the worst output of a case uses, 0 to 1 where it passes; NAN where nothing was compared or the
 // bound is no distance, with the reason (reason may be NULL).

@@ -260,11 +260,10 @@ static void add_reported(const struct kb_model *m, struct kb_text *out)
     for (int i = 0; i < m->variant_count; i++)
         for (int c = 0; c < m->case_count && !strcmp(m->variants[i].kind, "command"); c++) {
             const cJSON *said = kb_model_reported(m, i, c), *right = kb_json_get(said, "right");
-            const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), c);
             double us = kb_json_number(said, "us", NAN);
             if (!said && c != m->headline)
                 continue;
-            kb_text_addf(out, "\n%s, case %s: ", m->variants[i].name, kb_json_text(item, "label", "?"));
+            kb_text_addf(out, "\n%s, case %s: ", m->variants[i].name, kb_model_case(m, c)->label ?: "?");
             if (!said) {
                 kb_text_addf(out, "no time: %s\n", kb_model_reported_wait(m));
                 continue;
@@ -432,12 +431,12 @@ static void add_na_notes(const struct kb_model *m, struct kb_text *out)
 static void add_skeleton(const struct kb_model *m, struct kb_text *out)
 {
     const struct kb_model_version *v = m->variant_count ? kb_model_current(m, 0) : NULL;
-    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(m->session, "bench"), "guess"), "skeleton", NULL);
+    const struct kb_ev_guess *guess = kb_model_bench(m)->guess;
     bool doubt = false;
     for (int r = 0; v && r < KB_RUNGS; r++)
         doubt = doubt || v->rungs[r].doubt;
-    if (doubt && skeleton)
-        kb_text_addf(out, "\nbench.json, as it was guessed:\n%s", skeleton);
+    if (doubt && guess && guess->skeleton)
+        kb_text_addf(out, "\nbench.json, as it was guessed:\n%s", guess->skeleton);
 }
 
 static void add_goals(const struct kb_model *m, struct kb_text *out)
@@ -469,27 +468,25 @@ static void add_limits(const struct kb_model *m, struct kb_text *out)
 
 static void add_head(const struct kb_model *m, struct kb_text *out)
 {
-    const char *kind = kb_json_text(m->device, "kind", "none"), *name = kb_json_text(m->device, "name", NULL),
-               *arch = kb_json_text(m->device, "arch", NULL), *like = kb_json_text(m->device, "like", NULL);
-    const char *contract = kb_json_text(kb_json_get(m->session, "bench"), "contract", "");
+    const struct kb_ev_device *d = m->device ?: &kb_unknown_device;
+    const struct kb_ev_bench *bench = kb_model_bench(m);
+    bool none = !d->kind || kb_model_device_is(m, "none");
     kb_text_addf(out, "%s on ", m->bench_name ? m->bench_name : "?");
-    if (!strcmp(kind, "none"))
-        kb_text_addf(out, "no device: %s", kb_json_text(m->device, "reason", "none was opened"));
+    if (none)
+        kb_text_addf(out, "no device: %s", d->reason ?: "none was opened");
     else
-        kb_text_addf(out, "%s%s%s%s", name ? name : kind, arch ? " (" : "", arch ? arch : "", arch ? ")" : "");
-    if (like && !strcmp(kind, "cpu"))
-        kb_text_addf(out, ", limits of %s", like);
-    kb_text_addf(out, "   seed %s   contract %.8s\n", kb_json_text(m->session, "seed", "?"), contract);
-    const char *remedy = kb_json_text(m->device, "remedy", NULL);
-    if (!strcmp(kind, "none") && remedy && *remedy)
-        kb_text_addf(out, "  %s\n", remedy);
-    const cJSON *bench = kb_json_get(m->session, "bench");
-    if (kb_json_bool(bench, "inferred", false))
+        kb_text_addf(out, "%s%s%s%s", d->name ?: d->kind, d->arch ? " (" : "", d->arch ?: "", d->arch ? ")" : "");
+    if (d->like && kb_model_device_is(m, "cpu"))
+        kb_text_addf(out, ", limits of %s", d->like);
+    kb_text_addf(out, "   seed %s   contract %.8s\n", m->session && m->session->seed ? m->session->seed : "?",
+                 bench->contract ?: "");
+    if (none && d->remedy && *d->remedy)
+        kb_text_addf(out, "  %s\n", d->remedy);
+    if (bench->inferred)
         kb_text_addf(out, "no bench lists this file: GUESSED %s; nothing is verified\n",
-                     kb_json_text(kb_json_get(bench, "guess"), "text", "its arguments"));
-    const cJSON *headline = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
+                     bench->guess && bench->guess->text ? bench->guess->text : "its arguments");
     kb_text_addf(out, "%d case%s; times are of %s\n\n", m->case_count, m->case_count == 1 ? "" : "s",
-                 kb_json_text(headline, "label", "the first"));
+                 kb_model_case(m, m->headline)->label ?: "the first");
 }
 
 void kb_report_table(const struct kb_model *m, bool ascii, struct kb_text *out)

@@ -79,23 +79,25 @@ static double number(const cJSON *from, const char *key)
 
 static void add_roof(struct chart *c, const char *name, const char *class, double value, bool slanted)
 {
+    value = usable(value);
     if (!isnan(value))
         c->roofs[c->roof_count++] = (struct roof){name, class, value, slanted};
 }
 
 static void read_roofs(struct chart *c)
 {
-    const cJSON *measured = c->model->roofs, *peak = kb_json_get(c->model->device, "peak");
-    add_roof(c, "DRAM, a large copy measured", "roof", number(measured, "copy_bytes_per_s"), true);
-    add_roof(c, "DRAM, the vendor's peak", "vendor", number(peak, "dram_bytes_per_s"), true);
-    add_roof(c, "a copy of this footprint, measured", "copy", number(measured, "footprint_copy_bytes_per_s"), true);
-    add_roof(c, "L2, the vendor's peak", "vendor", number(peak, "l2_bytes_per_s"), true);
-    add_roof(c, "fp32, measured", "roof", number(measured, "fp32_flops"), false);
-    add_roof(c, "fp32, the vendor's peak", "vendor", number(peak, "fp32_flops"), false);
+    const struct kb_ev_roofs *measured = c->model->roofs ?: &kb_unknown_roofs;
+    const struct kb_ev_peaks *peak = (c->model->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
+    add_roof(c, "DRAM, a large copy measured", "roof", measured->copy_bytes_per_s, true);
+    add_roof(c, "DRAM, the vendor's peak", "vendor", peak->dram_bytes_per_s, true);
+    add_roof(c, "a copy of this footprint, measured", "copy", measured->footprint_copy_bytes_per_s, true);
+    add_roof(c, "L2, the vendor's peak", "vendor", peak->l2_bytes_per_s, true);
+    add_roof(c, "fp32, measured", "roof", measured->fp32_flops, false);
+    add_roof(c, "fp32, the vendor's peak", "vendor", peak->fp32_flops, false);
     if (!kb_model_tensor_types(c->model))
         return;
-    add_roof(c, "tensor cores, measured", "roof", number(measured, "tensor_flops"), false);
-    add_roof(c, "f16 tensor cores, the vendor's peak", "vendor", number(peak, "f16_tensor_flops"), false);
+    add_roof(c, "tensor cores, measured", "roof", measured->tensor_flops, false);
+    add_roof(c, "f16 tensor cores, the vendor's peak", "vendor", peak->f16_tensor_flops, false);
 }
 
 // The roofs that decide, the measured ones first; NAN without any.
@@ -435,7 +437,7 @@ static void draw_subtitle(const struct chart *c)
     struct kb_text text = {0};
     const char *said[3] = {NULL};
     int n = 0;
-    kb_text_add(&text, kb_json_text(c->model->device, "name", "no device"));
+    kb_text_add(&text, (c->model->device ?: &kb_unknown_device)->name ?: "no device");
     for (int i = 0; i < c->model->variant_count; i++) {
         struct point p = point_of(c, kb_model_current(c->model, i));
         int k = 0;
@@ -453,8 +455,8 @@ static void draw_subtitle(const struct chart *c)
 static void draw_titles(const struct chart *c)
 {
     const struct kb_model *m = c->model;
-    const cJSON *label = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), m->headline);
-    char *title = kb_format("%s, %s", m->bench_name ? m->bench_name : "bench", kb_json_text(label, "label", ""));
+    char *title =
+        kb_format("%s, %s", m->bench_name ? m->bench_name : "bench", kb_model_case(m, m->headline)->label ?: "");
     text_at(c->out, LEFT, 30, "class=\"title\"", title);
     draw_subtitle(c);
     free(title);

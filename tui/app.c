@@ -109,15 +109,13 @@ int kb_app_failed_case(const struct kb_app *a)
 
 int kb_app_pick_timed_case(const struct kb_app *a)
 {
-    const cJSON *item = cJSON_GetArrayItem(kb_json_get(a->model->session, "cases"), kb_app_case(a));
-    return kb_json_bool(item, "timed", false) ? kb_app_case(a) : a->model->headline;
+    int index = kb_app_case(a);
+    return kb_model_case(a->model, index)->timed ? index : a->model->headline;
 }
 
 const char *kb_app_case_label(const struct kb_app *a, int index)
 {
-    const cJSON *item = cJSON_GetArrayItem(kb_json_get(a->model->session, "cases"), index);
-    const char *name = kb_json_text(item, "name", "");
-    return *name ? name : kb_json_text(item, "label", "?");
+    return kb_model_case_name(a->model, index);
 }
 
 void kb_app_case_marks(const struct kb_app *a, int index, bool here, struct kb_line *l)
@@ -242,7 +240,7 @@ static unsigned export_case(struct kb_app *a)
     char *arg = kb_format("%s@%d", name, kb_app_failed_case(a));
     if (!a->driver.command)
         snprintf(a->note, sizeof a->note, "a replay has no worker: kbench-tui export BENCH %s --seed %s", name,
-                 kb_json_text(a->model->session, "seed", "N"));
+                 a->model->session && a->model->session->seed ? a->model->session->seed : "N");
     else if (v != kb_model_current(a->model, a->variant))
         snprintf(a->note, sizeof a->note, "v%d is not what the file holds now: only the newest version can be written",
                  v->number);

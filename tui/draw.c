@@ -32,15 +32,15 @@ static void add_segment(struct segments *s, int rank, enum kb_style style, char 
 
 static char *device_text(const struct kb_app *a)
 {
-    const cJSON *d = a->model->device;
+    const struct kb_ev_device *d = a->model->device;
     if (!d)
         return kb_strdup("device not known yet");
-    if (!strcmp(kb_json_text(d, "kind", "none"), "none"))
-        return kb_format("no device: %s", kb_json_text(d, "reason", "no reason was given"));
-    double clock = kb_json_number(d, "clock_mhz", NAN);
+    if (!d->kind || !strcmp(d->kind, "none"))
+        return kb_format("no device: %s", d->reason ?: "no reason was given");
+    double clock = d->clock_mhz;
     const cJSON *timing = kb_model_timing(a->model, kb_app_version(a), kb_app_pick_timed_case(a));
     clock = kb_json_number(timing, "clock_mhz", clock); // as it was while timing
-    const char *name = kb_json_text(d, "name", "?"), *like = kb_json_text(d, "like", "");
+    const char *name = d->name ?: "?", *like = d->like ?: "";
     if (!isnan(clock))
         return kb_format("%s %.0f MHz", name, clock);
     return *like ? kb_format("%s like %s", name, like) : kb_strdup(name);
@@ -82,10 +82,10 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
     bool polling = !strcmp(mode, "polling");
     double others = kb_json_number(kb_model_timing(m, v, kb_app_pick_timed_case(a)), "others", 0);
     add_segment(s, 0, KB_STYLE_BAR_STRONG, kb_strdup(m->bench_name ? m->bench_name : "kbench"));
-    const cJSON *bench = kb_json_get(m->session, "bench");
-    if (kb_json_bool(bench, "inferred", false))
+    const struct kb_ev_bench *bench = kb_model_bench(m);
+    if (bench->inferred)
         add_segment(s, 1, KB_STYLE_BAR_WARN,
-                    kb_format("GUESSED %s", kb_json_text(kb_json_get(bench, "guess"), "text", "arguments")));
+                    kb_format("GUESSED %s", bench->guess && bench->guess->text ? bench->guess->text : "arguments"));
     if (m->paused)
         add_segment(s, 0, KB_STYLE_BAR_WARN, kb_strdup("PAUSED"));
     if (m->bench_error)

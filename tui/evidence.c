@@ -22,8 +22,7 @@ void kb_why_events_of(const struct kb_app *a, const struct kb_model_version *v, 
     *out = (struct kb_why_events){.sections_state = "not sampled", .counters_state = "not counted"};
     struct kb_advice_input *in = &out->in;
     in->device = m->device;
-    in->roofs = m->roofs;
-    in->args = kb_json_get(kb_json_get(m->session, "bench"), "args");
+    in->bench = kb_model_bench(m);
     if (!v)
         return;
     const struct kb_model_case *c = m->headline < m->case_count ? &v->cases[m->headline] : NULL;

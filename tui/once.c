@@ -109,21 +109,19 @@ bool kb_wait_and_step(struct kb_session *s, int input)
 
 int kb_case_named(const struct kb_model *m, const char *wanted, struct kb_error *e)
 {
-    const cJSON *item, *cases = kb_json_get(m->session, "cases");
     char *end = NULL;
     long n = wanted ? strtol(wanted, &end, 10) : -1;
-    if (!wanted || (!*end && end != wanted && n >= 0 && n < cJSON_GetArraySize(cases)))
+    if (!wanted || (!*end && end != wanted && n >= 0 && n < m->case_count))
         return (int)n;
     struct kb_text known = {0};
     kb_text_add(&known, "it is one of");
-    cJSON_ArrayForEach (item, cases) {
-        int index = (int)kb_json_int(item, "index", -1);
-        const char *label = kb_json_text(item, "label", ""), *name = kb_json_text(item, "name", "");
-        if (!strcmp(label, wanted) || (*name && !strcmp(name, wanted))) {
+    for (int i = 0; i < m->case_count; i++) {
+        const char *label = kb_model_case(m, i)->label ?: "", *name = kb_model_case_name(m, i);
+        if (!strcmp(label, wanted) || !strcmp(name, wanted)) {
             kb_text_free(&known);
-            return index;
+            return i;
         }
-        kb_text_addf(&known, "%s %d: %s", index ? "," : "", index, *name ? name : label);
+        kb_text_addf(&known, "%s %d: %s", i ? "," : "", i, name);
     }
     kb_fail(e, NULL, known.data, "no case is called \"%s\"", wanted);
     kb_text_free(&known);

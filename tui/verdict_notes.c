@@ -16,13 +16,6 @@ static void gap(struct kb_line *l)
     kb_span(l, KB_STYLE_TEXT, "   ");
 }
 
-static const char *case_name(const struct kb_model *m, int index)
-{
-    const cJSON *item = cJSON_GetArrayItem(kb_json_get(m->session, "cases"), index);
-    const char *name = kb_json_text(item, "name", "");
-    return *name ? name : kb_json_text(item, "label", "?");
-}
-
 void kb_note_cases(struct kb_line *l, const struct kb_subject *s)
 {
     const struct kb_model *m = s->model;
@@ -39,7 +32,7 @@ void kb_note_cases(struct kb_line *l, const struct kb_subject *s)
         if (!strcmp(verdict, own) || named++ >= CASES_NAMED)
             continue;
         gap(l);
-        kb_spanf(l, slower ? KB_STYLE_WARN : KB_STYLE_TEXT, "%s %s", case_name(m, i), verdict);
+        kb_spanf(l, slower ? KB_STYLE_WARN : KB_STYLE_TEXT, "%s %s", kb_model_case_name(m, i), verdict);
         kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_change(kb_json_number(versus, "ratio", NAN)).s);
     }
     if (named > CASES_NAMED)
@@ -120,7 +113,7 @@ const char *kb_weak_note(const struct kb_model *m, const char **label)
     const char *unused, *weak = NULL;
     for (int i = 0; !weak && i < m->case_count; i++) {
         weak = kb_model_weak(m, i, &unused);
-        *label = case_name(m, i);
+        *label = kb_model_case_name(m, i);
     }
     return weak;
 }

@@ -78,28 +78,30 @@ static void add_resources(const struct kb_model_version *v, int width, struct kb
 
 static void add_device(const struct kb_app *a, int width, struct kb_lines *out)
 {
-    const cJSON *d = a->model->device, *peak = kb_json_get(d, "peak"), *r = a->model->roofs;
+    const struct kb_ev_device *d = a->model->device;
+    const struct kb_ev_roofs *r = a->model->roofs ?: &kb_unknown_roofs;
     if (!d)
         return;
+    const struct kb_ev_peaks *peak = d->peak ?: &kb_unknown_peaks;
     kb_detail_heading(out, "device");
-    kb_detail_item(out, width, "name", KB_STYLE_TEXT, kb_json_text(d, "name", "–"));
-    kb_detail_item(out, width, "arch", KB_STYLE_TEXT, kb_json_text(d, "arch", "–"));
-    if (kb_json_text(d, "driver", NULL))
-        kb_detail_item(out, width, "driver", KB_STYLE_TEXT, kb_json_text(d, "driver", ""));
-    if (kb_json_text(d, "reason", NULL))
-        kb_detail_item(out, width, "reason", KB_STYLE_WARN, kb_json_text(d, "reason", ""));
-    if (kb_json_text(d, "remedy", NULL))
-        kb_detail_item(out, width, "remedy", KB_STYLE_TEXT, kb_json_text(d, "remedy", ""));
-    kb_detail_measured(out, width, "memory", d, "memory_bytes", kb_show_bytes);
-    kb_detail_measured(out, width, "L2", d, "l2_bytes", kb_show_bytes);
-    kb_detail_measured(out, width, "copy", r, "copy_bytes_per_s", kb_show_bytes_rate);
-    kb_detail_measured(out, width, "same size copy", r, "footprint_copy_bytes_per_s", kb_show_bytes_rate);
-    kb_detail_measured(out, width, "fp32", r, "fp32_flops", kb_show_flops_rate);
-    kb_detail_measured(out, width, "tensor", r, "tensor_flops", kb_show_flops_rate);
-    kb_detail_measured(out, width, "peak memory", peak, "dram_bytes_per_s", kb_show_bytes_rate);
-    kb_detail_measured(out, width, "peak fp32", peak, "fp32_flops", kb_show_flops_rate);
-    if (kb_json_text(peak, "source", NULL))
-        kb_detail_item(out, width, "peaks from", KB_STYLE_DIM, kb_json_text(peak, "source", ""));
+    kb_detail_item(out, width, "name", KB_STYLE_TEXT, d->name ?: "–");
+    kb_detail_item(out, width, "arch", KB_STYLE_TEXT, d->arch ?: "–");
+    if (d->driver)
+        kb_detail_item(out, width, "driver", KB_STYLE_TEXT, d->driver);
+    if (d->reason)
+        kb_detail_item(out, width, "reason", KB_STYLE_WARN, d->reason);
+    if (d->remedy)
+        kb_detail_item(out, width, "remedy", KB_STYLE_TEXT, d->remedy);
+    kb_detail_known(out, width, "memory", KB_MEASURED(d, memory_bytes), kb_show_bytes);
+    kb_detail_known(out, width, "L2", KB_MEASURED(d, l2_bytes), kb_show_bytes);
+    kb_detail_known(out, width, "copy", KB_MEASURED(r, copy_bytes_per_s), kb_show_bytes_rate);
+    kb_detail_known(out, width, "same size copy", KB_MEASURED(r, footprint_copy_bytes_per_s), kb_show_bytes_rate);
+    kb_detail_known(out, width, "fp32", KB_MEASURED(r, fp32_flops), kb_show_flops_rate);
+    kb_detail_known(out, width, "tensor", KB_MEASURED(r, tensor_flops), kb_show_flops_rate);
+    kb_detail_known(out, width, "peak memory", KB_MEASURED(peak, dram_bytes_per_s), kb_show_bytes_rate);
+    kb_detail_known(out, width, "peak fp32", KB_MEASURED(peak, fp32_flops), kb_show_flops_rate);
+    if (peak->source)
+        kb_detail_item(out, width, "peaks from", KB_STYLE_DIM, peak->source);
 }
 
 static void add_missing(const struct kb_app *a, int width, struct kb_lines *out)

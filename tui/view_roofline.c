@@ -30,21 +30,22 @@ static double positive(double x)
 
 static struct roofs roofs_of(const struct kb_app *a)
 {
-    const cJSON *measured = a->model->roofs, *peak = kb_json_get(a->model->device, "peak");
+    const struct kb_ev_roofs *measured = a->model->roofs ?: &kb_unknown_roofs;
+    const struct kb_ev_peaks *peak = (a->model->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
     struct roofs r = {.tensor = NAN};
-    r.bandwidth = positive(kb_json_number(measured, "copy_bytes_per_s", NAN));
+    r.bandwidth = positive(measured->copy_bytes_per_s);
     r.bandwidth_source = "measured copy";
     if (isnan(r.bandwidth)) {
-        r.bandwidth = positive(kb_json_number(peak, "dram_bytes_per_s", NAN));
+        r.bandwidth = positive(peak->dram_bytes_per_s);
         r.bandwidth_source = "the vendor's peak";
     }
-    r.flops = positive(kb_json_number(measured, "fp32_flops", NAN));
+    r.flops = positive(measured->fp32_flops);
     if (isnan(r.flops))
-        r.flops = positive(kb_json_number(peak, "fp32_flops", NAN));
-    r.footprint = positive(kb_json_number(measured, "footprint_copy_bytes_per_s", NAN));
-    r.tensor_type = kb_json_text(measured, "tensor_type", "f16");
+        r.flops = positive(peak->fp32_flops);
+    r.footprint = positive(measured->footprint_copy_bytes_per_s);
+    r.tensor_type = measured->tensor_type ?: "f16";
     if (kb_model_tensor_types(a->model))
-        r.tensor = positive(kb_json_number(measured, "tensor_flops", kb_json_number(peak, "f16_tensor_flops", NAN)));
+        r.tensor = positive(isnan(measured->tensor_flops) ? peak->f16_tensor_flops : measured->tensor_flops);
     return r;
 }
 
@@ -70,6 +71,11 @@ static void take_counted(const struct kb_app *a, const struct kb_model_version *
     cJSON_Delete(counted);
 }
 
+static const struct kb_ev_work *work_of(const struct kb_app *a)
+{
+    return a->model->session && a->model->session->work ? a->model->session->work : &kb_unknown_work;
+}
+
 static struct point point_of(const struct kb_app *a, const struct kb_model_version *v)
 {
     int index = kb_app_pick_timed_case(a);
@@ -83,9 +89,9 @@ static struct point point_of(const struct kb_app *a, const struct kb_model_versi
     p.bound = kb_json_text(r, "bound", "unknown");
     p.source = kb_json_text(r, "source", "unknown");
     if (!r && index == a->model->headline) { // what the bench declares, before anything was timed
-        const cJSON *work = kb_json_get(a->model->session, "work");
-        p.work_flops = kb_json_number(work, "flops", NAN);
-        p.work_bytes = kb_json_number(work, "bytes", NAN);
+        const struct kb_ev_work *work = work_of(a);
+        p.work_flops = work->flops;
+        p.work_bytes = work->bytes;
         p.intensity = p.work_bytes > 0 ? p.work_flops / p.work_bytes : NAN;
         p.source = "declared";
     }
@@ -368,8 +374,7 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
     struct point p = point_of(a, kb_app_version(a));
     struct kb_line first = {.ascii = a->ascii}, second = {.ascii = a->ascii};
     first_line(a, &first, &p, &r, c->area.w);
-    second_line(&second, &p, &r,
-                kb_json_text(kb_json_get(a->model->session, "work"), "reason", "bench.json declares none"));
+    second_line(&second, &p, &r, work_of(a)->reason ?: "bench.json declares none");
     kb_line_draw(c, 0, 0, c->area.w, &first);
     kb_line_draw(c, 0, 1, c->area.w, &second);
     kb_line_free(&first);
@@ -383,9 +388,8 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
 
 static void note(const struct kb_app *a, struct kb_text *out)
 {
-    const cJSON *d = a->model->device;
-    const char *like = kb_json_text(d, "like", "");
-    kb_text_add(out, *like ? like : kb_json_text(d, "name", ""));
+    const struct kb_ev_device *d = a->model->device ?: &kb_unknown_device;
+    kb_text_add(out, d->like && *d->like ? d->like : d->name ?: "");
 }
 
 const struct kb_view kb_view_roofline = {"roofline", 0, NULL, draw, note, NULL, NULL};

@@ -73,7 +73,7 @@ static const struct column counted[] = {
 
 static const struct column *columns_of(const struct kb_app *a)
 {
-    return strcmp(kb_json_text(a->model->device, "kind", "cuda"), "cpu") ? timed : counted;
+    return kb_model_device_is(a->model, "cpu") ? counted : timed;
 }
 
 static int name_width(const struct kb_app *a, int width)

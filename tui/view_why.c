@@ -241,7 +241,7 @@ static void add_key(const struct kb_app *a, const struct kb_model_version *v, in
     for (size_t i = 0; i < KB_COUNT(late); i++)
         refused = refused ||
                   (late[i]->status == KB_STATUS_NA && !kb_starts(late[i]->reason ? late[i]->reason : "", "left out"));
-    if (!refused || a->replay_text || strcmp(kb_json_text(a->model->device, "kind", ""), "cuda"))
+    if (!refused || a->replay_text || !kb_model_device_is(a->model, "cuda"))
         return;
     kb_lines_add(out);
     kb_lines_text(out, KB_STYLE_DIM, width, 0,

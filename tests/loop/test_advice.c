@@ -132,7 +132,9 @@ static cJSON *parse(const char *text)
 }
 
 struct advised { // and what it borrows from
-    cJSON *events, *device, *args;
+    cJSON *events;
+    struct kb_ev_device *device;
+    struct kb_ev_bench *bench;
     struct kb_advice advice;
 };
 
@@ -141,11 +143,14 @@ static void advise(const char *device, const char *events, struct advised *out)
     struct kb_advice_input in;
     char *list = kb_format("[%s]", events);
     out->events = parse(list);
-    out->device = device ? parse(device) : NULL;
-    out->args = parse("[{'name':'x','dtype':'f32'}]");
+    cJSON *machine = device ? parse(device) : NULL, *bench = parse("{'args':[{'name':'x','dtype':'f32'}]}");
+    out->device = kb_record_new(&kb_record_device, machine);
+    out->bench = kb_record_new(&kb_record_bench, bench);
+    cJSON_Delete(machine);
+    cJSON_Delete(bench);
     kb_advice_gather(out->events, 0, &in);
     in.device = out->device;
-    in.args = out->args;
+    in.bench = out->bench;
     in.source = source;
     kb_advice_make(&in, &out->advice);
     kb_advice_input_free(&in);
@@ -156,8 +161,8 @@ static void forget(struct advised *a)
 {
     kb_advice_free(&a->advice);
     cJSON_Delete(a->events);
-    cJSON_Delete(a->device);
-    cJSON_Delete(a->args);
+    kb_record_delete(&kb_record_device, a->device);
+    kb_record_delete(&kb_record_bench, a->bench);
 }
 
 static const struct kb_advice_item *said(const struct kb_advice *a, const char *rule)

@@ -94,7 +94,7 @@ static void headers_of_the_environment_make_versions(void **state)
 
 static char *contract_of(struct bed *b)
 {
-    return kb_strdup(kb_json_text(kb_json_get(b->model.session, "bench"), "contract", ""));
+    return kb_strdup(kb_model_bench(&b->model)->contract ?: "");
 }
 
 static void expect_new_contract(struct bed *b, const char *file, const char *text)

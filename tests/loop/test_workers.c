@@ -349,8 +349,8 @@ static void no_device_is_na_and_exit_3(void **state)
     assert_string_equal(bed_status(b, "a", "compile"), "pass");
     assert_string_equal(bed_status(b, "a", "run"), "na");
     assert_string_equal(bed_reason(b, "a", "run"), "there is nothing here");
-    assert_string_equal(kb_json_text(b->model.device, "kind", ""), "none");
-    assert_non_null(strstr(kb_json_text(b->model.device, "remedy", ""), "--device cpu"));
+    assert_string_equal(b->model.device->kind, "none");
+    assert_non_null(strstr(b->model.device->remedy, "--device cpu"));
     bed_free(b);
 }
 
