@@ -158,38 +158,36 @@ static void add_facts(struct kb_advice_input *in, const cJSON *event)
         in->facts[in->facts_count++] = event;
 }
 
-static void add_rung(struct kb_advice_input *in, const cJSON *event)
+static void add_rung(struct kb_advice_input *in, const struct kb_ev_rung *r)
 {
-    const char *rung = kb_json_text(event, "rung", ""), *reason = kb_json_text(event, "reason", NULL);
-    if (!strcmp(kb_json_text(event, "status", ""), "pass"))
-        reason = NULL;
+    const char *rung = r->rung ?: "", *reason = r->status && !strcmp(r->status, "pass") ? NULL : r->reason;
     if (!strcmp(rung, "sections"))
         in->no_sections = reason;
     else if (!strcmp(rung, "counters"))
         in->no_counters = reason;
 }
 
-static void add_event(struct kb_advice_input *in, const cJSON *event)
+static void add_event(struct kb_advice_input *in, const struct kb_event *e)
 {
-    struct kb_event e;
-    if (kb_event_read(event, &e))
-        return;
-    KB_GROW(in->gathered, in->gathered_count, in->gathered_capacity);
-    in->gathered[in->gathered_count++] = e;
-    if (e.type == KB_EVENT_counters)
-        add_counters(in, e.body);
-    else if (e.type == KB_EVENT_sections)
-        in->sections = e.body;
-    else if (e.type == KB_EVENT_resources)
-        in->resources = e.body;
-    else if (e.type == KB_EVENT_sass)
-        in->sass = e.body;
+    if (e->type == KB_EVENT_counters)
+        add_counters(in, e->body);
+    else if (e->type == KB_EVENT_sections)
+        in->sections = e->body;
+    else if (e->type == KB_EVENT_resources)
+        in->resources = e->body;
+    else if (e->type == KB_EVENT_sass)
+        in->sass = e->body;
+    else if (e->type == KB_EVENT_rung)
+        add_rung(in, e->body);
 }
 
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out)
 {
     const cJSON *event;
     *out = (struct kb_advice_input){0};
+    kb_events_read(events, &out->gathered);
+    for (int i = 0; i < out->gathered.count; i++)
+        add_event(out, &out->gathered.items[i]);
     cJSON_ArrayForEach (event, events) {
         const char *type = kb_json_text(event, "type", "");
         bool here = kb_json_int(event, "case", headline) == headline;
@@ -197,18 +195,12 @@ void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input 
             out->timing = event;
         else if (!strcmp(type, "facts") && here)
             add_facts(out, event);
-        else if (!strcmp(type, "rung"))
-            add_rung(out, event);
-        else
-            add_event(out, event);
     }
 }
 
 void kb_advice_input_free(struct kb_advice_input *in)
 {
-    for (int i = 0; i < in->gathered_count; i++)
-        kb_event_free(&in->gathered[i]);
-    free(in->gathered);
+    kb_events_free(&in->gathered);
     *in = (struct kb_advice_input){0};
 }
 

@@ -49,8 +49,7 @@ struct kb_advice_input {
     const struct kb_ev_bench *bench;       // its arguments' types; NULL: unknown
     const char *source;                    // text of the main source, for the place of a double; NULL: unknown
     const char *no_sections, *no_counters; // why there are none, if it was said
-    struct kb_event *gathered;             // owned, by kb_advice_gather
-    int gathered_count, gathered_capacity;
+    struct kb_events gathered;             // by kb_advice_gather: what the others borrow from
 };
 enum { KB_ADVICE_STEPS = 2, KB_ADVICE_LIST = 8, KB_ADVICE_NUMBERS = 5 };
 struct kb_advice_number {
