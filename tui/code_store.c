@@ -1,7 +1,7 @@
 #include "tui/code_store.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "tui/code_reader.h"
+#include "tui/code_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +30,16 @@ struct entry {
 };
 struct kb_code_store {
     struct entry entries[ENTRIES];
-    struct kb_code_reader *reader;
+    struct kb_background *background;
     unsigned clock, serial;
     cJSON *early[ANSWERS]; // diffs that came before their id was known
     int next_early;
 };
 
-struct kb_code_store *kb_code_store_new(void)
+struct kb_code_store *kb_code_store_new(struct kb_background *background)
 {
     struct kb_code_store *s = kb_alloc(sizeof *s);
-    s->reader = kb_code_reader_new();
+    s->background = background;
     return s;
 }
 
@@ -61,7 +61,6 @@ void kb_code_store_free(struct kb_code_store *s)
         clear(&s->entries[i]);
     for (int i = 0; i < ANSWERS; i++)
         cJSON_Delete(s->early[i]);
-    kb_code_reader_free(s->reader);
     free(s);
 }
 
@@ -114,38 +113,50 @@ static enum kb_listing listing_of(enum kb_code_kind kind)
                                     : KB_LISTING_SAMPLES;
 }
 
-// Has it read on the other thread. Takes text.
+struct reading {
+    struct kb_job job;
+    struct kb_code_store *asker;
+    unsigned serial; // of the entry that waits for it
+    struct kb_code_read read;
+};
+
+static void run(struct kb_job *job)
+{
+    kb_code_parse(&((struct reading *)job)->read);
+}
+
+static void drop(struct kb_job *job)
+{
+    kb_code_read_free(&((struct reading *)job)->read);
+    free(job);
+}
+
+static void finish(struct kb_job *job)
+{
+    struct reading *r = (struct reading *)job;
+    for (int i = 0; i < ENTRIES; i++) {
+        struct entry *e = &r->asker->entries[i];
+        if (e->state != READING || e->serial != r->serial)
+            continue;
+        e->state = r->read.reason ? REFUSED : KNOWN;
+        e->reason = r->read.reason;
+        r->read.reason = NULL;
+        e->read = r->read;
+        r->read = (struct kb_code_read){0};
+    }
+    drop(job);
+}
+
+// Has it read in the background. Takes text.
 static void read_it(struct kb_code_store *s, struct entry *e, enum kb_code_form form, char *text, size_t size)
 {
-    struct kb_code_read read = {.form = form, .serial = e->serial = ++s->serial, .text = text, .size = size};
+    struct reading *r = kb_alloc(sizeof *r);
+    *r = (struct reading){.job = {.run = run, .finish = finish, .drop = drop},
+                          .asker = s,
+                          .serial = e->serial = ++s->serial,
+                          .read = {.form = form, .text = text, .size = size}};
     e->state = READING;
-    kb_code_reader_ask(s->reader, &read);
-}
-
-bool kb_code_store_take(struct kb_code_store *s)
-{
-    struct kb_code_read read;
-    bool any = false;
-    while (kb_code_reader_take(s->reader, &read)) {
-        for (int i = 0; i < ENTRIES; i++) {
-            struct entry *e = &s->entries[i];
-            if (e->state != READING || e->serial != read.serial)
-                continue;
-            e->state = read.reason ? REFUSED : KNOWN;
-            e->reason = read.reason;
-            read.reason = NULL;
-            e->read = read;
-            read = (struct kb_code_read){0};
-            any = true;
-        }
-        kb_code_read_free(&read); // nobody waits for it any more
-    }
-    return any;
-}
-
-int kb_code_store_fd(const struct kb_code_store *s)
-{
-    return kb_code_reader_fd(s->reader);
+    kb_background_ask(s->background, &r->job);
 }
 
 static void take_diff(struct entry *e, const cJSON *event)

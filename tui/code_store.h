@@ -3,18 +3,16 @@
 #ifndef KB_TUI_CODE_STORE_H
 #define KB_TUI_CODE_STORE_H
 #include "loop/session.h"
+#include "tui/background.h"
 #include "tui/code.h"
 
 struct kb_code_store;
-struct kb_code_store *kb_code_store_new(void);
-void kb_code_store_free(struct kb_code_store *);
+struct kb_code_store *kb_code_store_new(struct kb_background *);
+void kb_code_store_free(struct kb_code_store *); // behind its background
 // What is known of a request; a wish is left where nothing is. Pointers of the answer are valid until the next call.
 void kb_code_store_get(struct kb_code_store *, const struct kb_code_request *, struct kb_code_answer *);
 // Asks for all wishes. true if something came at once.
 bool kb_code_store_ask(struct kb_code_store *, struct kb_session *);
-// The descriptor is readable when something was read on the other thread; take it. true if somebody waits for it.
-int kb_code_store_fd(const struct kb_code_store *);
-bool kb_code_store_take(struct kb_code_store *);
 void kb_code_store_event(struct kb_code_store *,
                          const cJSON *event);     // `listing`, `diff`, `sections`; others are ignored
 void kb_code_store_retry(struct kb_code_store *); // what was refused is asked for again

@@ -33,6 +33,7 @@ struct screen {
     struct kb_model model; // live
     struct kb_session *session;
     struct kb_replay *replay;
+    struct kb_background *background;
     struct kb_source_lines *sources;
     struct kb_code_store *code;
     struct kb_session_options session_options;
@@ -120,6 +121,8 @@ static void draw(struct screen *s)
     s->drawn_us = kb_now_us();
     if (s->session && kb_code_store_ask(s->code, s->session))
         s->stale = true;
+    if (s->sources)
+        kb_source_lines_ask(s->sources);
 }
 
 // ms until the next frame may or must be drawn.
@@ -215,7 +218,7 @@ static int open_session(struct screen *s)
     s->start_us = kb_now_us();
     if (kb_session_new(&s->session_options, &s->session, &s->error))
         return -1;
-    s->sources = kb_source_lines_new(kb_session_bench_dir(s->session));
+    s->sources = kb_source_lines_new(kb_session_bench_dir(s->session), s->background);
     return 0;
 }
 
@@ -307,14 +310,13 @@ static int wait_ms(const struct screen *s)
 
 static void wait_and_do(struct screen *s)
 {
-    struct pollfd fds[SESSION_FDS + 4];
+    struct pollfd fds[SESSION_FDS + 3];
     int wait = wait_ms(s);
     short out = kb_terminal_busy(s->terminal) ? POLLOUT : 0;
     fds[0] = (struct pollfd){.fd = s->editor ? -1 : kb_terminal_in(s->terminal), .events = (short)(POLLIN | out)};
     fds[1] = (struct pollfd){.fd = s->editor ? s->editor_fd : -1, .events = POLLIN};
-    fds[2] = (struct pollfd){.fd = s->sources ? kb_source_lines_fd(s->sources) : -1, .events = POLLIN};
-    fds[3] = (struct pollfd){.fd = s->code ? kb_code_store_fd(s->code) : -1, .events = POLLIN};
-    int n = 4 + (s->session ? kb_session_fds(s->session, fds + 4, SESSION_FDS) : 0);
+    fds[2] = (struct pollfd){.fd = s->background ? kb_background_fd(s->background) : -1, .events = POLLIN};
+    int n = 3 + (s->session ? kb_session_fds(s->session, fds + 3, SESSION_FDS) : 0);
     struct timespec time = {wait / 1000, wait % 1000 * 1000000L};
     int ready = ppoll(fds, (nfds_t)n, wait < 0 ? NULL : &time, &s->inside);
     take_signals(s);
@@ -324,11 +326,7 @@ static void wait_and_do(struct screen *s)
         read_keys(s);
     if (ready > 0 && fds[1].revents)
         end_editor(s);
-    if (ready > 0 && fds[2].revents) {
-        kb_source_lines_take(s->sources);
-        s->stale = true;
-    }
-    if (ready > 0 && fds[3].revents && kb_code_store_take(s->code))
+    if (ready > 0 && fds[2].revents && kb_background_take(s->background))
         s->stale = true;
     kb_input_tick(&s->input, kb_now_us() / 1000, on_key, s);
     if (s->session)
@@ -364,7 +362,8 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
                                        .source_line_count = source_line_count,
                                        .code = code,
                                        .trace = trace};
-    s->code = kb_code_store_new();
+    s->background = kb_background_new();
+    s->code = kb_code_store_new(s->background);
     if (!open_session(s))
         return 0;
     if (!s->choices.count) {
@@ -381,6 +380,7 @@ static void close_all(struct screen *s)
 {
     kb_terminal_close(s->terminal); // first: the user has the shell back while workers end
     kb_session_free(s->session);
+    kb_background_free(s->background);
     kb_source_lines_free(s->sources);
     kb_code_store_free(s->code);
     kb_replay_free(s->replay);

@@ -12,10 +12,11 @@
     X(FRAME)                                                                                                           \
     X(FRAME_FOCUS)                                                                                                     \
     X(BAR)                                                                                                             \
-    X(BAR_STRONG) X(BAR_WARN) X(KEY) X(HINT) X(GOOD) X(BAD) X(WARN) X(RUNNING) X(NUMBER) X(UNKNOWN) X(GOOD_BADGE)      \
-        X(BAD_BADGE) X(WARN_BADGE) X(RUNNING_BADGE) X(PLAIN_BADGE) X(ROOF) X(ROOF_DASHED) X(POINT) X(TRAIL)            \
-            X(OTHER_POINT) X(AXIS) X(HEAT_0) X(HEAT_1) X(HEAT_2) X(HEAT_3) X(SOURCE) X(CARET) X(MATCH) X(SECTION_NONE) \
-                X(SECTION_0) X(SECTION_1) X(SECTION_2) X(SECTION_3) X(SECTION_4) X(SECTION_5)
+    X(BAR_STRONG)                                                                                                      \
+    X(BAR_WARN) X(KEY) X(HINT) X(GOOD) X(BAD) X(WARN) X(RUNNING) X(NUMBER) X(UNKNOWN) X(GOOD_BADGE) X(BAD_BADGE)       \
+        X(WARN_BADGE) X(RUNNING_BADGE) X(PLAIN_BADGE) X(ROOF) X(ROOF_DASHED) X(POINT) X(TRAIL) X(OTHER_POINT) X(AXIS)  \
+            X(HEAT_0) X(HEAT_1) X(HEAT_2) X(HEAT_3) X(SOURCE) X(CARET) X(MATCH) X(SECTION_NONE) X(SECTION_0)           \
+                X(SECTION_1) X(SECTION_2) X(SECTION_3) X(SECTION_4) X(SECTION_5)
 #define KB_STYLE_ITEM(name) KB_STYLE_##name,
 enum kb_style { KB_STYLES(KB_STYLE_ITEM) KB_STYLE_COUNT };
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "jit/sass_diff.h"
 #include "tui/app.h"
-#include "tui/code_reader.h"
+#include "tui/code_read.h"
 #include "tui/view.h"
 
 #include <stdio.h>
@@ -155,7 +155,7 @@ static void read_one(const char *what, enum kb_code_form form, const char *text,
 {
     *out = (struct kb_code_read){.form = form, .text = kb_strdup(text), .size = strlen(text)};
     int64_t at = used_us();
-    kb_code_read_now(out);
+    kb_code_parse(out);
     say(what, at);
 }
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/session.h"
-#include "tui/code_reader.h"
+#include "tui/code_read.h"
 #include "tui/evidence.h"
 #include "tui/script.h"
 #include "tui/view.h"
@@ -271,7 +271,7 @@ static struct kb_sass_listing *stored_listing(void)
     size_t size;
     assert_int_equal(kb_file_read(path, 1 << 24, &data, &size, NULL), 0);
     struct kb_code_read read = {.form = KB_FORM_LISTING, .text = data, .size = size};
-    kb_code_read_now(&read);
+    kb_code_parse(&read);
     assert_non_null(read.listing);
     free(path);
     return read.listing;
@@ -315,7 +315,7 @@ static void test_unreadable(void **state)
 {
     (void)state;
     struct kb_code_read read = {.form = KB_FORM_LISTING, .text = kb_strdup("this is no listing\n"), .size = 19};
-    kb_code_read_now(&read);
+    kb_code_parse(&read);
     assert_null(read.listing);
     assert_non_null(read.reason);
     refusal = read.reason;
