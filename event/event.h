@@ -43,6 +43,8 @@
 // One of which nothing is known, for who reads fields of what may be NULL: (x ?: &kb_unknown_TYPE)->field.
 #define RECORD(r, about) extern const struct kb_ev_##r kb_unknown_##r;
 #include "event/table.def"
+// A record within another, either of which may be NULL: never NULL.
+#define KB_WITHIN(record, field, sub) ((record) && (record)->field ? (record)->field : &kb_unknown_##sub)
 // A measured field and its reason, as arguments.
 #define KB_MEASURED(record, field) (record)->field, (record)->field##_reason
 

@@ -323,6 +323,45 @@ void kb_record_copy(const struct kb_record *r, const void *from, void *to)
     }
 }
 
+static void add(double *to, double by)
+{
+    if (!isnan(by))
+        *to = (isnan(*to) ? 0 : *to) + by;
+}
+
+static void add_named(const struct kb_field *f, void *to, const void *from)
+{
+    struct kb_named **list = at(to, f->at);
+    const struct kb_named *more = *(struct kb_named *const *)of(from, f->at);
+    int *count = at(to, f->count_at), n = *(const int *)of(from, f->count_at);
+    *list = kb_realloc(*list, sizeof **list * (size_t)(*count + n + 1));
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k < *count && strcmp((*list)[k].name, more[i].name))
+            k++;
+        if (k == *count)
+            (*list)[(*count)++] = (struct kb_named){.name = kb_strdup(more[i].name), .value = NAN};
+        add(&(*list)[k].value, more[i].value);
+    }
+}
+
+void kb_record_add(const struct kb_record *r, void *to, const void *from)
+{
+    for (int i = 0; i < r->field_count; i++) {
+        const struct kb_field *f = &r->fields[i];
+        void **record = at(to, f->at);
+        const void *more = of(from, f->at);
+        if (f->kind == KB_FIELD_NUM)
+            add(at(to, f->at), *(const double *)more);
+        else if (f->kind == KB_FIELD_NAMED)
+            add_named(f, to, from);
+        else if (f->kind == KB_FIELD_REC && *record && *(void *const *)more)
+            kb_record_add(f->sub, *record, *(void *const *)more);
+        else if (f->kind == KB_FIELD_REC && !*record)
+            *record = kb_record_dup(f->sub, *(void *const *)more);
+    }
+}
+
 double kb_record_number(const struct kb_record *r, const void *record, const char *key)
 {
     for (int i = 0; i < r->field_count; i++)

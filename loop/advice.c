@@ -91,8 +91,8 @@ static char *missing(const struct kb_figures *f)
     const struct kb_advice_input *in = f->in;
     struct kb_text out = {0};
     if (isnan(f->time_us)) {
-        const char *why = kb_json_text(in->timing, "cold_reason", NULL);
-        bool impossible = kb_json_bool(kb_json_get(in->timing, "roofline"), "impossible", false);
+        const char *why = in->timing ? in->timing->cold_reason : NULL;
+        bool impossible = KB_WITHIN(in->timing, roofline, roofline)->impossible;
         lacks(&out, "a measured time", impossible ? "the one there is impossible" : why);
     }
     if (!(f->samples > 0))
@@ -145,11 +145,10 @@ static void add_counters(struct kb_advice_input *in, const struct kb_ev_counters
         in->counters[in->counters_count++] = event;
 }
 
-static void add_facts(struct kb_advice_input *in, const cJSON *event)
+static void add_facts(struct kb_advice_input *in, const struct kb_ev_facts *event)
 {
-    int launch = (int)kb_json_int(event, "launch", 0);
     for (int i = 0; i < in->facts_count; i++) {
-        if (kb_json_int(in->facts[i], "launch", 0) == launch) {
+        if (in->facts[i]->launch == event->launch) {
             in->facts[i] = event;
             return;
         }
@@ -160,15 +159,17 @@ static void add_facts(struct kb_advice_input *in, const cJSON *event)
 
 static void add_rung(struct kb_advice_input *in, const struct kb_ev_rung *r)
 {
-    const char *rung = r->rung ?: "", *reason = r->status && !strcmp(r->status, "pass") ? NULL : r->reason;
-    if (!strcmp(rung, "sections"))
+    const char *reason = strcmp(r->status ?: "", "pass") ? r->reason : NULL;
+    if (!strcmp(r->rung ?: "", "sections"))
         in->no_sections = reason;
-    else if (!strcmp(rung, "counters"))
+    else if (!strcmp(r->rung ?: "", "counters"))
         in->no_counters = reason;
 }
 
-static void add_event(struct kb_advice_input *in, const struct kb_event *e)
+static void add_event(struct kb_advice_input *in, const struct kb_event *e, int headline)
 {
+    const struct kb_ev_timing *timing = e->body;
+    const struct kb_ev_facts *facts = e->body;
     if (e->type == KB_EVENT_counters)
         add_counters(in, e->body);
     else if (e->type == KB_EVENT_sections)
@@ -179,23 +180,18 @@ static void add_event(struct kb_advice_input *in, const struct kb_event *e)
         in->sass = e->body;
     else if (e->type == KB_EVENT_rung)
         add_rung(in, e->body);
+    else if (e->type == KB_EVENT_timing && (timing->index == headline || timing->index < 0))
+        in->timing = timing;
+    else if (e->type == KB_EVENT_facts && (facts->index == headline || facts->index < 0))
+        add_facts(in, facts);
 }
 
 void kb_advice_gather(const cJSON *events, int headline, struct kb_advice_input *out)
 {
-    const cJSON *event;
     *out = (struct kb_advice_input){0};
     kb_events_read(events, &out->gathered);
     for (int i = 0; i < out->gathered.count; i++)
-        add_event(out, &out->gathered.items[i]);
-    cJSON_ArrayForEach (event, events) {
-        const char *type = kb_json_text(event, "type", "");
-        bool here = kb_json_int(event, "case", headline) == headline;
-        if (!strcmp(type, "timing") && here)
-            out->timing = event;
-        else if (!strcmp(type, "facts") && here)
-            add_facts(out, event);
-    }
+        add_event(out, &out->gathered.items[i], headline);
 }
 
 void kb_advice_input_free(struct kb_advice_input *in)

@@ -39,12 +39,12 @@ enum kb_confidence {
 enum { KB_ADVICE_COUNTERS = 4, KB_ADVICE_FACTS = 8 };
 struct kb_advice_input {
     const struct kb_ev_counters *counters[KB_ADVICE_COUNTERS];
-    const cJSON *facts[KB_ADVICE_FACTS]; // of the headline case
+    const struct kb_ev_facts *facts[KB_ADVICE_FACTS]; // of the headline case
     int counters_count, facts_count;
     const struct kb_ev_sections *sections;
     const struct kb_ev_resources *resources;
     const struct kb_ev_sass *sass;
-    const cJSON *timing;
+    const struct kb_ev_timing *timing;
     const struct kb_ev_device *device;
     const struct kb_ev_bench *bench;       // its arguments' types; NULL: unknown
     const char *source;                    // text of the main source, for the place of a double; NULL: unknown

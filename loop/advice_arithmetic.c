@@ -125,8 +125,8 @@ double kb_rule_divergence(const struct kb_figures *f)
 void kb_say_divergence(const struct kb_figures *f, struct kb_finding *out)
 {
     double lanes = lanes_of(f, &out->kinds);
-    struct kb_ev_line_counts line = kb_counted_line(f, "divergent");
-    kb_place(out, &line);
+    const struct kb_ev_line_counts *line = KB_COUNTED_LINE(f, divergent);
+    kb_place(out, line);
     out->instruction = "BRA";
     kb_cite(out, "lanes", lanes);
     out->evidence = kb_format("%s of the 32 lanes work in an instruction", kb_plain(lanes).s);

@@ -81,22 +81,20 @@ static void read_waits(struct kb_figures *f)
 
 static void read_time(struct kb_figures *f)
 {
-    const cJSON *timing = f->in->timing, *roofline = kb_json_get(timing, "roofline");
-    const char *bound = kb_json_text(roofline, "bound", "");
-    bool impossible = kb_json_bool(roofline, "impossible", false);
-    f->time_us = impossible ? NAN : positive(kb_json_number(kb_json_get(timing, "cold"), "median_us", NAN));
-    f->call_us = positive(kb_json_number(timing, "call_us", NAN));
-    f->share = impossible ? NAN : kb_json_number(roofline, "share", NAN);
+    const struct kb_ev_timing *timing = f->in->timing ?: &kb_unknown_timing;
+    const struct kb_ev_roofline *roofline = KB_WITHIN(timing, roofline, roofline);
+    const char *bound = roofline->bound ?: "";
+    f->time_us = roofline->impossible ? NAN : positive(KB_WITHIN(timing, cold, interval)->median_us);
+    f->call_us = positive(timing->call_us);
+    f->share = roofline->impossible ? NAN : roofline->share;
     f->memory_bound = !strcmp(bound, "memory");
     f->compute_bound = !strcmp(bound, "compute");
-    f->work_bytes = strcmp(kb_json_text(roofline, "source", ""), "declared") != 0
-                        ? NAN
-                        : positive(kb_json_number(roofline, "bytes", NAN));
+    f->work_bytes = strcmp(roofline->source ?: "", "declared") ? NAN : positive(roofline->bytes);
 }
 
 static double peak_of(const struct kb_advice_input *in, const char *key)
 {
-    const struct kb_ev_peaks *own = (in->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
+    const struct kb_ev_peaks *own = KB_WITHIN(in->device, peak, peaks);
     double value = kb_record_number(&kb_record_peaks, own, key);
     for (int i = 0; i < in->counters_count; i++) {
         const struct kb_ev_peaks *peaks = in->counters[i]->peaks ?: &kb_unknown_peaks;
@@ -184,21 +182,22 @@ static void read_facts(struct kb_figures *f)
 {
     struct kb_counted *c = &f->counted;
     for (int i = 0; i < f->in->facts_count; i++) {
-        const cJSON *one = kb_json_get(f->in->facts[i], "facts"), *bytes = kb_json_get(one, "bytes"),
-                    *flops = kb_json_get(one, "flops");
+        const struct kb_ev_counts *one = f->in->facts[i]->facts;
         if (!one)
             continue;
+        const struct kb_ev_asked_bytes *bytes = one->bytes ?: &kb_unknown_asked_bytes;
+        const struct kb_ev_by_type *flops = one->flops ?: &kb_unknown_by_type;
         f->has_facts = true;
-        c->bytes += kb_json_number(bytes, "global_load", 0) + kb_json_number(bytes, "global_store", 0);
-        c->local_bytes += kb_json_number(bytes, "local", 0);
-        c->sectors += kb_json_number(one, "global_sectors", 0);
-        c->requests += kb_json_number(one, "global_requests", 0);
-        c->conflicts += kb_json_number(one, "shared_bank_conflicts", 0);
-        c->shared_requests += kb_json_number(one, "shared_requests", 0);
-        c->instructions += kb_json_number(one, "instructions", 0);
-        c->lanes += kb_json_number(one, "thread_instructions", 0);
-        c->flops_f32 += kb_json_number(flops, "f32", 0);
-        c->flops_f64 += kb_json_number(flops, "f64", 0);
+        c->bytes += or_none(bytes->global_load) + or_none(bytes->global_store);
+        c->local_bytes += or_none(bytes->local);
+        c->sectors += or_none(one->global_sectors);
+        c->requests += or_none(one->global_requests);
+        c->conflicts += or_none(one->shared_bank_conflicts);
+        c->shared_requests += or_none(one->shared_requests);
+        c->instructions += or_none(one->instructions);
+        c->lanes += or_none(one->thread_instructions);
+        c->flops_f32 += or_none(flops->f32);
+        c->flops_f64 += or_none(flops->f64);
     }
 }
 
@@ -257,21 +256,21 @@ const struct kb_ev_line_counts *kb_hot_line(const struct kb_figures *f, enum kb_
     return best;
 }
 
-struct kb_ev_line_counts kb_counted_line(const struct kb_figures *f, const char *key)
+static double field_of(const struct kb_ev_line_counts *line, size_t field)
 {
-    const cJSON *line, *best = NULL;
-    for (int i = 0; i < f->in->facts_count; i++)
-        cJSON_ArrayForEach (line, kb_json_get(kb_json_get(f->in->facts[i], "facts"), "lines"))
-            if (kb_json_number(line, "line", 0) > 0 &&
-                kb_json_number(line, key, 0) > (best ? kb_json_number(best, key, 0) : 0))
-                best = line;
-    struct kb_ev_line_counts found = kb_unknown_line_counts;
-    found.file = (char *)kb_json_text(best, "file", NULL);
-    found.line = kb_json_int(best, "line", 0);
-    found.sectors = kb_json_number(best, "sectors", NAN);
-    found.bytes = kb_json_number(best, "bytes", NAN);
-    found.conflicts = kb_json_number(best, "conflicts", NAN);
-    return found;
+    return *(const double *)(const void *)((const char *)line + field);
+}
+
+const struct kb_ev_line_counts *kb_counted_line_by(const struct kb_figures *f, size_t field)
+{
+    const struct kb_ev_line_counts *best = &kb_unknown_line_counts;
+    for (int i = 0; i < f->in->facts_count; i++) {
+        const struct kb_ev_counts *c = KB_WITHIN(f->in->facts[i], facts, counts);
+        for (int k = 0; k < c->lines_count; k++)
+            if (c->lines[k].line > 0 && or_none(field_of(&c->lines[k], field)) > or_none(field_of(best, field)))
+                best = &c->lines[k];
+    }
+    return best;
 }
 
 static bool is_word(char c)

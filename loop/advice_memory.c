@@ -128,12 +128,12 @@ double kb_rule_counted_uncoalesced(const struct kb_figures *f)
 void kb_say_counted_uncoalesced(const struct kb_figures *f, struct kb_finding *out)
 {
     const struct kb_counted *c = &f->counted;
-    struct kb_ev_line_counts line = kb_counted_line(f, "sectors");
+    const struct kb_ev_line_counts *line = KB_COUNTED_LINE(f, sectors);
     double sectors = c->requests > 0 ? c->sectors / c->requests : NAN, waste = waste_of(c->sectors, c->bytes);
-    double used = line.bytes / line.sectors;
+    double used = line->bytes / line->sectors;
     out->kinds = KB_EVIDENCE_COUNTED;
     out->instruction = "ld.global, st.global";
-    kb_place(out, &line);
+    kb_place(out, line);
     kb_cite(out, "sectors_per_request", sectors);
     kb_cite(out, "sectors_needed", sectors / waste);
     kb_cite(out, "bytes_used_per_sector", used);
@@ -177,8 +177,8 @@ double kb_rule_counted_narrow(const struct kb_figures *f)
 void kb_say_counted_narrow(const struct kb_figures *f, struct kb_finding *out)
 {
     const struct kb_counted *c = &f->counted;
-    struct kb_ev_line_counts line = kb_counted_line(f, "bytes");
-    kb_place(out, &line);
+    const struct kb_ev_line_counts *line = KB_COUNTED_LINE(f, bytes);
+    kb_place(out, line);
     out->kinds = KB_EVIDENCE_COUNTED;
     out->instruction = "ld.global";
     kb_cite(out, "bytes_per_request", c->bytes / c->requests);

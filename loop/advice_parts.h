@@ -63,9 +63,9 @@ void kb_figures_make(const struct kb_advice_input *, struct kb_figures *out);
 extern const char *const kb_wait_names[KB_WAITS];
 // The line with the most samples of this group; NULL without.
 const struct kb_ev_line_counts *kb_hot_line(const struct kb_figures *, enum kb_wait);
-// The line of the facts with the most of `key` (sectors, conflicts, divergent, bytes), its text borrowed; unknown
-// without.
-struct kb_ev_line_counts kb_counted_line(const struct kb_figures *, const char *key);
+// The line of the facts with the most of a field (sectors, conflicts, divergent, bytes); never NULL.
+const struct kb_ev_line_counts *kb_counted_line_by(const struct kb_figures *, size_t field);
+#define KB_COUNTED_LINE(f, field) kb_counted_line_by(f, offsetof(struct kb_ev_line_counts, field))
 // The first line of the source that computes in double (the word, or a constant without f); 0: none is seen.
 int kb_double_line(const char *source);
 

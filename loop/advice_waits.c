@@ -145,8 +145,8 @@ double kb_rule_counted_conflicts(const struct kb_figures *f)
 
 void kb_say_counted_conflicts(const struct kb_figures *f, struct kb_finding *out)
 {
-    struct kb_ev_line_counts line = kb_counted_line(f, "conflicts");
-    kb_place(out, &line);
+    const struct kb_ev_line_counts *line = KB_COUNTED_LINE(f, conflicts);
+    kb_place(out, line);
     out->kinds = KB_EVIDENCE_COUNTED;
     out->instruction = "ld.shared, st.shared";
     kb_cite(out, "conflicts", f->counted.conflicts);
@@ -155,7 +155,7 @@ void kb_say_counted_conflicts(const struct kb_figures *f, struct kb_finding *out
                               kb_quantity(f->counted.shared_requests, "").s, kb_quantity(f->counted.conflicts, "").s);
     out->step = kb_format("%s: pad each row of the shared array by one element (or swizzle its columns); it alone "
                           "makes %s of the conflicts",
-                          kb_at(out, "shared memory").s, kb_percent(line.conflicts / f->counted.conflicts).s);
+                          kb_at(out, "shared memory").s, kb_percent(line->conflicts / f->counted.conflicts).s);
 }
 
 double kb_rule_shared_queue(const struct kb_figures *f)

@@ -190,19 +190,22 @@ static cJSON *outputs_of(const cJSON *event)
     return list;
 }
 
-static cJSON *interval_of(const cJSON *summary)
+static void add_interval(cJSON *to, const char *key, const struct kb_ev_interval *interval, const char *reason)
 {
     static const char *const keys[] = {"median_us", "low_us", "high_us", "samples"};
-    cJSON *item = cJSON_CreateObject();
-    copy_all(item, summary, keys, KB_COUNT(keys), "not measured");
-    return item;
+    if (!interval) {
+        set_unknown(to, key, reason ?: "not measured");
+        return;
+    }
+    cJSON *item = cJSON_AddObjectToObject(to, key);
+    copy_record(item, &kb_record_interval, interval, keys, KB_COUNT(keys), "not measured");
 }
 
-static cJSON *versus_of(const cJSON *event)
+static cJSON *versus_of(const struct kb_ev_versus *versus)
 {
     static const char *const keys[] = {"baseline", "ratio", "low", "high", "verdict"};
     cJSON *item = cJSON_CreateObject();
-    copy_all(item, event, keys, KB_COUNT(keys), "not compared");
+    copy_record(item, &kb_record_versus, versus, keys, KB_COUNT(keys), "not compared");
     return item;
 }
 
@@ -216,24 +219,18 @@ static const char *not_timed(const struct kb_model_version *v)
 
 static void add_timing(cJSON *to, const struct kb_model_version *v, const struct kb_model_case *c)
 {
-    const cJSON *timing = c ? c->timing : NULL;
+    static const char *const keys[] = {"source"}, *const call[] = {"call_us"};
+    const struct kb_ev_timing *timing = c ? c->timing : NULL;
     bool timed = timing && v->rungs[KB_RUNG_TIME].status == KB_STATUS_PASS && v->status != KB_STATUS_FAIL;
     if (!timed) {
         set_unknown(to, "timing", not_timed(v));
         return;
     }
     cJSON *item = cJSON_CreateObject();
-    const cJSON *cold = kb_json_get(timing, "cold"), *warm = kb_json_get(timing, "warm");
-    if (cJSON_IsObject(cold))
-        kb_json_set(item, "cold", interval_of(cold));
-    else
-        set_unknown(item, "cold", kb_json_text(timing, "cold_reason", "not measured"));
-    if (cJSON_IsObject(warm))
-        kb_json_set(item, "warm", interval_of(warm));
-    else
-        set_unknown(item, "warm", kb_json_text(timing, "warm_reason", "not measured"));
-    copy_known(item, timing, "source", "the worker did not say");
-    copy_known(item, timing, "call_us", "not measured");
+    add_interval(item, "cold", timing->cold, timing->cold_reason);
+    add_interval(item, "warm", timing->warm, timing->warm_reason);
+    copy_record(item, &kb_record_timing, timing, keys, KB_COUNT(keys), "the worker did not say");
+    copy_record(item, &kb_record_timing, timing, call, KB_COUNT(call), "not measured");
     if (c->versus)
         kb_json_set(item, "versus", versus_of(c->versus));
     else
@@ -280,16 +277,17 @@ static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v
     kb_json_set(item, "outputs", outputs_of(event));
     add_timing(item, v, c);
     if (c->facts)
-        kb_json_set(item, "facts", cJSON_Duplicate(kb_json_get(c->facts, "facts"), true));
+        kb_json_set(item, "facts", kb_record_write(&kb_record_counts, KB_WITHIN(c->facts, facts, counts)));
     return item;
 }
 
-static cJSON *roofline_of(const cJSON *roofline)
+static cJSON *roofline_of(const struct kb_ev_roofline *roofline)
 {
     static const char *const keys[] = {"flops", "bytes", "intensity", "attained_flops", "attained_bytes_per_s",
                                        "bound", "share", "floor_us",  "impossible",     "source"};
     cJSON *item = cJSON_CreateObject();
-    copy_all(item, roofline, keys, KB_COUNT(keys), "unknown");
+    copy_record(item, &kb_record_roofline, roofline, keys, KB_COUNT(keys), "unknown");
+    kb_json_set_bool(item, "impossible", roofline->impossible);
     return item;
 }
 
@@ -314,7 +312,8 @@ static void add_results(const struct kb_model *m, cJSON *item, const struct kb_m
 {
     const struct kb_model_case *headline = m->headline < m->case_count ? &v->cases[m->headline] : NULL;
     bool wrong = v->status == KB_STATUS_FAIL;
-    const cJSON *roofline = headline && !wrong ? kb_json_get(headline->timing, "roofline") : NULL;
+    const struct kb_ev_timing *timing = headline && !wrong ? headline->timing : NULL;
+    struct kb_ev_roofline counted;
     cJSON *cases = cJSON_AddArrayToObject(item, "cases");
     for (int i = 0; i < m->case_count; i++)
         cJSON_AddItemToArray(cases, case_of(m, v, i));
@@ -324,13 +323,12 @@ static void add_results(const struct kb_model *m, cJSON *item, const struct kb_m
                                      v->errors ? v->errors->errors_count : 0));
     kb_json_set(item, "findings", kb_record_write_list(&kb_record_finding, v->findings, v->finding_count));
     add_timing(item, v, headline);
-    cJSON *counted = kb_model_counted_roofline(m, v);
-    if (roofline)
-        kb_json_set(item, "roofline", roofline_of(roofline));
+    if (timing && timing->roofline)
+        kb_json_set(item, "roofline", roofline_of(timing->roofline));
     else
         set_unknown(item, "roofline", not_timed(v));
-    if (counted)
-        kb_json_set(item, "roofline_counters", counted);
+    if (kb_model_counted_roofline(m, v, &counted))
+        kb_json_set(item, "roofline_counters", kb_record_write(&kb_record_roofline, &counted));
     else
         set_unknown(item, "roofline_counters", "no bytes were counted by the hardware");
     if (v->goal)

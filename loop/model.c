@@ -17,7 +17,7 @@ int kb_model_variant_index(const struct kb_model *m, const char *name)
 
 const struct kb_ev_bench *kb_model_bench(const struct kb_model *m)
 {
-    return m->session && m->session->bench ? m->session->bench : &kb_unknown_bench;
+    return KB_WITHIN(m->session, bench, bench);
 }
 
 const struct kb_ev_bench_case *kb_model_case(const struct kb_model *m, int index)
@@ -80,7 +80,7 @@ const struct kb_ev_kernel_resources *kb_model_kernel(const struct kb_model_versi
     return v && v->resources && v->resources->kernels_count ? v->resources->kernels : &kb_unknown_kernel_resources;
 }
 
-const cJSON *kb_model_timing(const struct kb_model *m, const struct kb_model_version *v, int case_index)
+const struct kb_ev_timing *kb_model_timing(const struct kb_model *m, const struct kb_model_version *v, int case_index)
 {
     return v && case_index >= 0 && case_index < m->case_count ? v->cases[case_index].timing : NULL;
 }

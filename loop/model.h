@@ -18,9 +18,9 @@ struct kb_rung_state {
 };
 struct kb_model_case { // latest of one case of one version; JSON of the last `case`, `timing`, `versus` event or NULL
     cJSON *run, *verify;
-    cJSON *timing;
-    cJSON *versus;
-    cJSON *facts; // of several launches: added up
+    struct kb_ev_timing *timing;
+    struct kb_ev_versus *versus;
+    struct kb_ev_facts *facts; // of several launches: added up
 };
 struct kb_model_version {
     int number; // 0 while not final
@@ -124,7 +124,7 @@ const struct kb_ev_kernel_resources *kb_model_kernel(const struct kb_model_versi
 // NAN where one is unknown, with the reason.
 double kb_over_kernels(const struct kb_ev_resources *, size_t field, char how, const char **reason);
 #define KB_OF_KERNEL(field) offsetof(struct kb_ev_kernel_resources, field)
-const cJSON *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int case_index); // or NULL
+const struct kb_ev_timing *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int); // or NULL
 // What a variant that is a command said of its own time on a case: the `reported` event; NULL: nothing yet.
 const cJSON *kb_model_reported(const struct kb_model *, int variant, int case_index);
 const char *kb_model_reported_wait(const struct kb_model *); // why a variant that is a command has said nothing yet
@@ -136,10 +136,10 @@ const char *kb_model_weak(const struct kb_model *, int case_index, const char **
 const struct kb_ev_finding *kb_model_finding(const struct kb_model_version *, enum kb_rung);
 // Why a version failed where it ran, as far as `races` found out behind it: what fails, else a warning; NULL: unknown.
 const struct kb_ev_finding *kb_model_cause(const struct kb_model_version *);
-// The point of a version under the roofs from hardware counters: {flops, bytes, intensity, attained_flops,
-// attained_bytes_per_s, share (of the DRAM peak), source: "counters"}, flops declared (flops_source says so) where the
-// counters know none. Owned by the caller; NULL without counted DRAM bytes or a time.
-cJSON *kb_model_counted_roofline(const struct kb_model *, const struct kb_model_version *);
+// The point of a version under the roofs from hardware counters, its share that of the DRAM peak; flops declared
+// (flops_source says so) where the counters know none. Holds nothing to free. False without counted DRAM bytes or a
+// time.
+bool kb_model_counted_roofline(const struct kb_model *, const struct kb_model_version *, struct kb_ev_roofline *out);
 // Whether some argument has a type that tensor cores take: only then their roof matters.
 bool kb_model_tensor_types(const struct kb_model *);
 // The --once --json document (docs/once.schema.json); owned by the caller.

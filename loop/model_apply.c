@@ -33,9 +33,9 @@ static void free_case(struct kb_model_case *c)
 {
     cJSON_Delete(c->run);
     cJSON_Delete(c->verify);
-    cJSON_Delete(c->timing);
-    cJSON_Delete(c->versus);
-    cJSON_Delete(c->facts);
+    KB_FORGET(c->timing, timing);
+    KB_FORGET(c->versus, versus);
+    KB_FORGET(c->facts, facts);
     *c = (struct kb_model_case){0};
 }
 
@@ -364,31 +364,32 @@ static void add_seed(struct kb_model_version *v, struct kb_ev_seed *seed)
     kb_record_init(&kb_record_seed, seed);
 }
 
+static struct kb_model_case *case_of(struct kb_model *m, struct kb_model_version *v, int64_t index)
+{
+    return index >= 0 && index < m->case_count ? &v->cases[index] : NULL;
+}
+
 static void apply_case(struct kb_model *m, struct kb_model_version *v, const cJSON *event)
 {
-    const char *type = kb_json_text(event, "type", "");
-    int index = (int)kb_json_int(event, "case", -1);
-    if (index < 0 || index >= m->case_count)
+    struct kb_model_case *c = case_of(m, v, kb_json_int(event, "case", -1));
+    if (c)
+        keep(!strcmp(kb_json_text(event, "rung", ""), "run") ? &c->run : &c->verify, event);
+}
+
+static void apply_timing(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
+{
+    const struct kb_ev_timing *t = e->body;
+    struct kb_model_case *c = case_of(m, v, t->index);
+    if (!c)
         return;
-    struct kb_model_case *c = &v->cases[index];
-    if (!strcmp(type, "timing"))
-        keep(&c->timing, event);
-    else if (!strcmp(type, "versus"))
-        keep(&c->versus, event);
-    else if (!strcmp(type, "facts"))
-        kb_model_add_facts(&c->facts, event);
-    else if (!strcmp(kb_json_text(event, "rung", ""), "run"))
-        keep(&c->run, event);
-    else
-        keep(&c->verify, event);
-    if (strcmp(type, "timing") || index != m->headline)
+    KB_KEEP(c->timing, e);
+    if (t->index != m->headline)
         return;
-    const cJSON *cold = kb_json_get(event, "cold"), *warm = kb_json_get(event, "warm");
-    v->impossible = kb_json_bool(kb_json_get(event, "roofline"), "impossible", false);
+    v->impossible = KB_WITHIN(t, roofline, roofline)->impossible;
     if (v->status == KB_STATUS_FAIL) // measured while `races` found it wrong
         return;
-    v->cold_us = v->impossible ? NAN : kb_json_number(cold, "median_us", NAN);
-    v->warm_us = kb_json_number(warm, "median_us", NAN);
+    v->cold_us = v->impossible ? NAN : KB_WITHIN(t, cold, interval)->median_us;
+    v->warm_us = t->warm ? t->warm->median_us : NAN;
 }
 
 // Of names that both know, the later one's. What is replaced stays in from, and goes with it.
@@ -426,11 +427,10 @@ static void drop_comparisons(struct kb_model *m, const char *variant, int number
     for (int i = 0; i < m->variant_count; i++)
         for (int k = 0; k < m->variants[i].version_count; k++)
             for (int c = 0; c < m->case_count; c++) {
-                cJSON **versus = &m->variants[i].versions[k].cases[c].versus;
-                const cJSON *baseline = kb_json_get(*versus, "baseline");
-                if (kb_json_int(baseline, "version", 0) == number &&
-                    !strcmp(kb_json_text(baseline, "variant", ""), variant))
-                    keep(versus, NULL);
+                struct kb_ev_versus **versus = &m->variants[i].versions[k].cases[c].versus;
+                const struct kb_ev_ref *baseline = *versus ? (*versus)->baseline : NULL;
+                if (baseline && baseline->version == number && !strcmp(baseline->variant ?: "", variant))
+                    KB_FORGET(*versus, versus);
             }
 }
 
@@ -458,6 +458,7 @@ static void apply_verdict(struct kb_model *m, struct kb_model_version *v, const 
 
 static void apply_to_version(struct kb_model *m, struct kb_model_version *v, struct kb_event *e, const cJSON *event)
 {
+    struct kb_model_case *c;
     switch (e->type) {
     case KB_EVENT_rung:
         apply_rung(m, v, e->body);
@@ -466,10 +467,18 @@ static void apply_to_version(struct kb_model *m, struct kb_model_version *v, str
         apply_verdict(m, v, e);
         break;
     case KB_EVENT_case:
-    case KB_EVENT_timing:
-    case KB_EVENT_versus:
-    case KB_EVENT_facts:
         apply_case(m, v, event);
+        break;
+    case KB_EVENT_timing:
+        apply_timing(m, v, e);
+        break;
+    case KB_EVENT_versus:
+        if ((c = case_of(m, v, ((struct kb_ev_versus *)e->body)->index)))
+            KB_KEEP(c->versus, e);
+        break;
+    case KB_EVENT_facts:
+        if ((c = case_of(m, v, ((struct kb_ev_facts *)e->body)->index)))
+            kb_model_add_facts(&c->facts, e);
         break;
     case KB_EVENT_scan:
         KB_KEEP(v->scan, e);

@@ -1,7 +1,5 @@
 // What the CPU device counted of a run with several launches, as one: sums, and the lines of all kernels.
-#include "base/json.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "loop/model.h"
 #include "loop/model_parts.h"
 
@@ -9,85 +7,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_number(cJSON *to, const cJSON *from)
+static struct kb_ev_line_counts *same_line(struct kb_ev_counts *c, const struct kb_ev_line_counts *line)
 {
-    double before = kb_json_number(to, from->string, 0);
-    kb_json_set_number(to, from->string, before + from->valuedouble);
-}
-
-static void add_numbers(cJSON *to, const cJSON *from)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach (item, from)
-        if (cJSON_IsNumber(item))
-            add_number(to, item);
-}
-
-static cJSON *same_line(cJSON *lines, const cJSON *line)
-{
-    cJSON *item;
-    cJSON_ArrayForEach (item, lines) {
-        if (kb_json_int(item, "line", -1) == kb_json_int(line, "line", -2) &&
-            !strcmp(kb_json_text(item, "file", ""), kb_json_text(line, "file", "")))
-            return item;
-    }
+    for (int i = 0; i < c->lines_count; i++)
+        if (c->lines[i].line == line->line && !strcmp(c->lines[i].file ?: "", line->file ?: ""))
+            return &c->lines[i];
     return NULL;
 }
 
-static void add_lines(cJSON *to, const cJSON *from)
+// Moves an item of a list to the end of another, which has room.
+#define MOVE(r, to, from, list, i)                                                                                     \
+    do {                                                                                                               \
+        (to)->list[(to)->list##_count++] = (from)->list[i];                                                            \
+        kb_record_init(&kb_record_##r, &(from)->list[i]);                                                              \
+    } while (0)
+#define GROW(to, from, list)                                                                                           \
+    (to)->list = kb_realloc((to)->list, sizeof *(to)->list * (size_t)((to)->list##_count + (from)->list##_count + 1))
+
+static void join(struct kb_ev_counts *to, struct kb_ev_counts *from)
 {
-    const cJSON *line, *number;
-    cJSON_ArrayForEach (line, from) {
-        cJSON *known = same_line(to, line);
-        if (!known)
-            cJSON_AddItemToArray(to, cJSON_Duplicate(line, true));
-        cJSON_ArrayForEach (number, line)
-            if (known && cJSON_IsNumber(number) && strcmp(number->string, "line") != 0)
-                add_number(known, number);
+    char *kernels = kb_format("%s, %s", to->kernel ?: "?", from->kernel ?: "?");
+    free(to->kernel);
+    to->kernel = kernels;
+    kb_record_add(&kb_record_counts, to, from);
+    GROW(to, from, lines);
+    for (int i = 0; i < from->lines_count; i++) {
+        struct kb_ev_line_counts *known = same_line(to, &from->lines[i]);
+        if (known)
+            kb_record_add(&kb_record_line_counts, known, &from->lines[i]);
+        else
+            MOVE(line_counts, to, from, lines, i);
     }
+    GROW(to, from, reports);
+    for (int i = 0; i < from->reports_count; i++)
+        MOVE(report, to, from, reports, i);
+    free(to->average_active_lanes_reason);
+    to->average_active_lanes = to->instructions > 0 ? to->thread_instructions / to->instructions : NAN;
+    to->average_active_lanes_reason = to->instructions > 0 ? NULL : kb_strdup("nothing was executed");
 }
 
-static void add_all(cJSON *to, const cJSON *from)
+void kb_model_add_facts(struct kb_ev_facts **kept, struct kb_event *e)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach (item, from)
-        cJSON_AddItemToArray(to, cJSON_Duplicate(item, true));
-}
-
-static cJSON *member(cJSON *object, const char *key, bool array)
-{
-    cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!item) {
-        item = array ? cJSON_CreateArray() : cJSON_CreateObject();
-        cJSON_AddItemToObject(object, key, item);
-    }
-    return item;
-}
-
-static void join(cJSON *to, const cJSON *from)
-{
-    static const char *const groups[] = {"by_class", "flops", "bytes"};
-    char *kernels = kb_format("%s, %s", kb_json_text(to, "kernel", "?"), kb_json_text(from, "kernel", "?"));
-    add_numbers(to, from);
-    for (size_t i = 0; i < KB_COUNT(groups); i++)
-        add_numbers(member(to, groups[i], false), kb_json_get(from, groups[i]));
-    add_lines(member(to, "lines", true), kb_json_get(from, "lines"));
-    add_all(member(to, "reports", true), kb_json_get(from, "reports"));
-    kb_json_set_text(to, "kernel", kernels);
-    double instructions = kb_json_number(to, "instructions", 0);
-    double lanes = kb_json_number(to, "thread_instructions", NAN) / instructions;
-    kb_json_measured(to, "average_active_lanes", lanes, instructions > 0 ? NULL : "nothing was executed");
-    free(kernels);
-}
-
-void kb_model_add_facts(cJSON **kept, const cJSON *event)
-{
-    cJSON *before = *kept ? cJSON_GetObjectItemCaseSensitive(*kept, "facts") : NULL;
-    if (before && kb_json_int(event, "launch", 0) > kb_json_int(*kept, "launch", 0)) {
-        join(before, kb_json_get(event, "facts"));
-        kb_json_set_number(*kept, "launch", kb_json_number(event, "launch", 0));
+    struct kb_ev_facts *facts = e->body;
+    if (!*kept || !(*kept)->facts || facts->launch <= (*kept)->launch) { // the first launch of another run
+        KB_KEEP(*kept, e);
         return;
     }
-    cJSON_Delete(*kept); // the first launch of another run
-    *kept = cJSON_Duplicate(event, true);
+    if (facts->facts)
+        join((*kept)->facts, facts->facts);
+    (*kept)->launch = facts->launch;
 }

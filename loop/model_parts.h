@@ -19,6 +19,6 @@
     } while (0)
 
 // Takes a `facts` event into what is kept of its case: launches of one run are added up.
-void kb_model_add_facts(cJSON **kept, const cJSON *event);
+void kb_model_add_facts(struct kb_ev_facts **kept, struct kb_event *);
 
 #endif

@@ -17,31 +17,40 @@ bool kb_model_tensor_types(const struct kb_model *m)
     return false;
 }
 
-static double metric(const struct kb_ev_counters *c, const char *name)
+// Over all types: unknown if one of them is.
+static double counted_flops(const struct kb_ev_counters *c)
 {
-    return kb_named_value(c->metrics, c->metrics_count, name);
+    static const char *const names[] = {"flops_f32", "flops_f64", "flops_f16", "flops_tensor"};
+    double sum = 0;
+    for (size_t i = 0; i < KB_COUNT(names); i++)
+        sum += kb_named_value(c->metrics, c->metrics_count, names[i]);
+    return sum;
 }
 
-cJSON *kb_model_counted_roofline(const struct kb_model *m, const struct kb_model_version *v)
+bool kb_model_counted_roofline(const struct kb_model *m, const struct kb_model_version *v, struct kb_ev_roofline *out)
 {
     const struct kb_ev_counters *c = v && v->counters ? v->counters : &kb_unknown_counters;
-    double bytes = metric(c, "dram_bytes"), us = v ? v->cold_us : NAN;
+    double bytes = kb_named_value(c->metrics, c->metrics_count, "dram_bytes"), us = v ? v->cold_us : NAN;
+    *out = kb_unknown_roofline;
     if (!isfinite(bytes) || !isfinite(us) || us <= 0)
-        return NULL;
-    double flops = metric(c, "flops_f32") + metric(c, "flops_f64") + metric(c, "flops_f16") + metric(c, "flops_tensor");
-    double peak = (c->peaks ?: &kb_unknown_peaks)->dram_bytes_per_s;
-    bool counted = isfinite(flops);
-    if (!counted)
-        flops = m->session && m->session->work ? m->session->work->flops : NAN;
-    const char *why = isfinite(flops) ? bytes > 0 ? NULL : "no bytes reach DRAM" : "neither counted nor declared";
-    cJSON *item = cJSON_CreateObject();
-    kb_json_measured(item, "flops", flops, isfinite(flops) ? NULL : why);
-    kb_json_set_text(item, "flops_source", !isfinite(flops) ? "unknown" : counted ? "counters" : "declared");
-    kb_json_set_number(item, "bytes", bytes);
-    kb_json_measured(item, "intensity", bytes > 0 ? flops / bytes : NAN, why);
-    kb_json_measured(item, "attained_flops", flops / us * 1e6, isfinite(flops) ? NULL : why);
-    kb_json_set_number(item, "attained_bytes_per_s", bytes / us * 1e6);
-    kb_json_measured(item, "share", bytes / us * 1e6 / peak, isfinite(peak) ? NULL : "the peak of DRAM is unknown");
-    kb_json_set_text(item, "source", "counters");
-    return item;
+        return false;
+    double flops = counted_flops(c), peak = c->peaks ? c->peaks->dram_bytes_per_s : NAN;
+    char *source = "counters", *why = NULL;
+    if (!isfinite(flops)) {
+        flops = KB_WITHIN(m->session, work, work)->flops;
+        source = isfinite(flops) ? "declared" : "unknown";
+        why = isfinite(flops) ? NULL : "neither counted nor declared";
+    }
+    out->flops = flops;
+    out->attained_flops = flops / us * 1e6;
+    out->flops_reason = out->attained_flops_reason = why;
+    out->flops_source = source;
+    out->bytes = bytes;
+    out->intensity = bytes > 0 ? flops / bytes : NAN;
+    out->intensity_reason = bytes > 0 || why ? why : "no bytes reach DRAM";
+    out->attained_bytes_per_s = bytes / us * 1e6;
+    out->share = bytes / us * 1e6 / peak;
+    out->share_reason = isfinite(peak) ? NULL : "the peak of DRAM is unknown";
+    out->source = "counters";
+    return true;
 }

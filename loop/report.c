@@ -89,21 +89,19 @@ static double worst_metric(const struct kb_model *m, const struct kb_model_versi
 
 static char *versus_cell(const struct kb_model *m, const struct kb_model_version *v)
 {
-    const cJSON *versus = m->headline < m->case_count ? v->cases[m->headline].versus : NULL;
-    double ratio = kb_json_number(versus, "ratio", NAN);
-    if (!versus || !isfinite(ratio) || v->status == KB_STATUS_FAIL)
+    const struct kb_ev_versus *versus = m->headline < m->case_count ? v->cases[m->headline].versus : NULL;
+    if (!versus || !isfinite(versus->ratio) || v->status == KB_STATUS_FAIL)
         return kb_strdup("-");
-    const cJSON *baseline = kb_json_get(versus, "baseline");
-    return kb_format("%s %+.1f%% against %s v%d", kb_json_text(versus, "verdict", "?"), 100 * (ratio - 1),
-                     kb_json_text(baseline, "variant", "?"), (int)kb_json_int(baseline, "version", 0));
+    const struct kb_ev_ref *baseline = versus->baseline ?: &kb_unknown_ref;
+    return kb_format("%s %+.1f%% against %s v%d", versus->verdict ?: "?", 100 * (versus->ratio - 1),
+                     baseline->variant ?: "?", (int)baseline->version);
 }
 
 static double roof_share(const struct kb_model *m, const struct kb_model_version *v)
 {
-    const cJSON *timing = kb_model_timing(m, v, m->headline);
     if (v->status == KB_STATUS_FAIL || v->impossible || !isfinite(v->cold_us))
         return NAN;
-    return kb_json_number(kb_json_get(timing, "roofline"), "share", NAN);
+    return KB_WITHIN(kb_model_timing(m, v, m->headline), roofline, roofline)->share;
 }
 
 static void fill_row(const struct kb_model *m, int index, bool ascii, struct row *row)
@@ -317,11 +315,10 @@ static void add_failures(const struct kb_model *m, struct kb_text *out)
             kb_text_addf(out, "\n%s: warnings of the CPU device\n", m->variants[i].name);
             add_findings(v, KB_RUNGS, kb_model_cause(v), out);
         }
-        const cJSON *roofline =
-            v && m->headline < m->case_count ? kb_json_get(v->cases[m->headline].timing, "roofline") : NULL;
         if (v && v->impossible)
             kb_text_addf(out, "\n%s: its time is impossible: %s\n", m->variants[i].name,
-                         kb_json_text(roofline, "impossible_reason", "faster than the device can move the data"));
+                         KB_WITHIN(kb_model_timing(m, v, m->headline), roofline, roofline)->impossible_reason
+                             ?: "faster than the device can move the data");
     }
 }
 

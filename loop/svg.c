@@ -1,5 +1,4 @@
 #include "loop/svg.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/quantity.h"
 
@@ -72,11 +71,6 @@ static double usable(double x)
     return x > 1e-12 && x < 1e30 ? x : NAN;
 }
 
-static double number(const cJSON *from, const char *key)
-{
-    return usable(kb_json_number(from, key, NAN));
-}
-
 static void add_roof(struct chart *c, const char *name, const char *class, double value, bool slanted)
 {
     value = usable(value);
@@ -87,7 +81,7 @@ static void add_roof(struct chart *c, const char *name, const char *class, doubl
 static void read_roofs(struct chart *c)
 {
     const struct kb_ev_roofs *measured = c->model->roofs ?: &kb_unknown_roofs;
-    const struct kb_ev_peaks *peak = (c->model->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
+    const struct kb_ev_peaks *peak = KB_WITHIN(c->model->device, peak, peaks);
     add_roof(c, "DRAM, a large copy measured", "roof", measured->copy_bytes_per_s, true);
     add_roof(c, "DRAM, the vendor's peak", "vendor", peak->dram_bytes_per_s, true);
     add_roof(c, "a copy of this footprint, measured", "copy", measured->footprint_copy_bytes_per_s, true);
@@ -118,12 +112,12 @@ static double flat_roof(const struct chart *c, bool highest)
     return value;
 }
 
-static const char *why_no_point(const struct kb_model_version *v, const cJSON *roofline)
+static const char *why_no_point(const struct kb_model_version *v, const struct kb_ev_roofline *roofline)
 {
     const char *reason = v->rungs[KB_RUNG_TIME].reason;
     if (v->status == KB_STATUS_FAIL)
         return "wrong: it has no speed";
-    if (v->impossible || kb_json_bool(roofline, "impossible", false))
+    if (v->impossible || (roofline && roofline->impossible))
         return "its time is impossible";
     return reason ? reason : roofline ? "bytes and FLOPs are unknown" : "not timed";
 }
@@ -139,22 +133,25 @@ static const char *source_name(const char *source) // static: the event may go
 
 static struct point point_of(const struct chart *c, const struct kb_model_version *v)
 {
-    const cJSON *timing = v ? kb_model_timing(c->model, v, c->model->headline) : NULL,
-                *r = kb_json_get(timing, "roofline");
+    const struct kb_ev_timing *timing = kb_model_timing(c->model, v, c->model->headline);
+    const struct kb_ev_roofline *r = timing ? timing->roofline : NULL;
+    struct kb_ev_roofline counted;
     struct point p = {NAN, NAN, NAN, NAN, false, "no version of it was built", NULL};
     if (!v)
         return p;
     p.why = why_no_point(v, r);
-    if (v->status == KB_STATUS_FAIL || v->impossible || kb_json_bool(r, "impossible", false))
+    if (v->status == KB_STATUS_FAIL || v->impossible || (r && r->impossible))
         return p;
-    cJSON *counters = kb_model_counted_roofline(c->model, v);
-    p.source = counters ? "hardware counters" : source_name(kb_json_text(r, "source", NULL));
-    r = counters ? counters : r;
-    p.intensity = number(r, "intensity");
-    p.flops = number(r, "attained_flops");
-    p.rate = number(r, "attained_bytes_per_s");
-    p.share = number(r, "share");
-    cJSON_Delete(counters);
+    r = r ?: &kb_unknown_roofline;
+    p.source = source_name(r->source);
+    if (kb_model_counted_roofline(c->model, v, &counted)) {
+        r = &counted;
+        p.source = "hardware counters";
+    }
+    p.intensity = usable(r->intensity);
+    p.flops = usable(r->attained_flops);
+    p.rate = usable(r->attained_bytes_per_s);
+    p.share = usable(r->share);
     if (isnan(p.flops) && isnan(p.rate) && !isnan(p.intensity) && v->rungs[KB_RUNG_TIME].status == KB_STATUS_NA) {
         p.flops = fmin(p.intensity * memory_roof(c), flat_roof(c, false));
         p.modelled = !isnan(p.flops);

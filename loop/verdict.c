@@ -265,13 +265,13 @@ void kb_pin_update(struct kb_session *s)
 
 static void roof_goal(struct kb_session *s, const struct kb_model_version *v, cJSON *event)
 {
-    const cJSON *timing = v->cases ? v->cases[s->model.headline].timing : NULL;
-    const cJSON *roofline = kb_json_get(timing, "roofline");
-    double share = v->impossible ? NAN : kb_json_number(roofline, "share", NAN), wanted = s->bench->goal.ratio;
+    const struct kb_ev_timing *timing = kb_model_timing(&s->model, v, s->model.headline);
+    const struct kb_ev_roofline *roofline = KB_WITHIN(timing, roofline, roofline);
+    double share = v->impossible ? NAN : roofline->share, wanted = s->bench->goal.ratio;
     const char *why = v->impossible     ? "the time is impossible"
                       : isfinite(share) ? NULL
                       : !timing         ? "it was not timed"
-                                        : kb_json_text(roofline, "share_reason", "the share of the roof is unknown");
+                                        : roofline->share_reason ?: "the share of the roof is unknown";
     kb_json_measured(event, "value", share, why);
     kb_json_set_number(event, "wanted", wanted);
     kb_json_set(event, "met", why ? cJSON_CreateNull() : cJSON_CreateBool(share >= wanted));

@@ -34,11 +34,3 @@ void kb_detail_known(struct kb_lines *out, int width, const char *name, double v
         free(text);
     }
 }
-
-void kb_detail_measured(struct kb_lines *out, int width, const char *name, const cJSON *object, const char *key,
-                        struct kb_short (*show)(double))
-{
-    char *reason_key = kb_format("%s_reason", key);
-    kb_detail_known(out, width, name, kb_json_number(object, key, NAN), kb_json_text(object, reason_key, NULL), show);
-    free(reason_key);
-}

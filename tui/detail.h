@@ -10,8 +10,6 @@ void kb_detail_item(struct kb_lines *, int width, const char *key, enum kb_style
 // A number in its unit, or the reason why it is unknown; nothing without either.
 void kb_detail_known(struct kb_lines *, int width, const char *name, double value, const char *reason,
                      struct kb_short (*show)(double));
-void kb_detail_measured(struct kb_lines *, int width, const char *name, const cJSON *object, const char *key,
-                        struct kb_short (*show)(double));
 // Times, spread, clock and what the method itself costs, of the case shown.
 void kb_detail_timing(const struct kb_app *, const struct kb_model_version *, int width, struct kb_lines *);
 

@@ -6,45 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_summary(struct kb_lines *out, int width, const cJSON *timing, const char *which, bool speed)
+static void add_summary(struct kb_lines *out, int width, const char *which, const struct kb_ev_interval *t,
+                        const char *reason, bool speed)
 {
-    const cJSON *t = kb_json_get(timing, which);
-    char *reason_key = kb_format("%s_reason", which);
-    double us = kb_json_number(t, "median_us", NAN);
     char *text;
+    t = t ?: &kb_unknown_interval;
     if (!speed)
         text = kb_strdup("– a version that failed has no speed");
-    else if (isnan(us))
-        text = kb_format("– %s", kb_json_text(timing, reason_key, "not measured"));
+    else if (isnan(t->median_us))
+        text = kb_format("– %s", reason ?: "not measured");
     else
-        text = kb_format("%s  [%s, %s]", kb_show_time(us).s, kb_show_us(kb_json_number(t, "low_us", NAN)).s,
-                         kb_show_us(kb_json_number(t, "high_us", NAN)).s);
-    kb_detail_item(out, width, which, speed && !isnan(us) ? KB_STYLE_NUMBER : KB_STYLE_UNKNOWN, text);
+        text =
+            kb_format("%s  [%s, %s]", kb_show_time(t->median_us).s, kb_show_us(t->low_us).s, kb_show_us(t->high_us).s);
+    speed = speed && !isnan(t->median_us);
+    kb_detail_item(out, width, which, speed ? KB_STYLE_NUMBER : KB_STYLE_UNKNOWN, text);
     free(text);
-    free(reason_key);
-    if (!speed || isnan(us))
+    if (!speed)
         return;
-    double outliers = kb_json_number(t, "outliers", 0);
-    text = kb_format("%s%s%s%s", kb_show_count(kb_json_number(t, "samples", NAN)).s, outliers > 0 ? ", outliers " : "",
-                     outliers > 0 ? kb_show_count(outliers).s : "",
-                     kb_json_bool(t, "drifting", false) ? ", drifting: the last third is unlike the first" : "");
+    bool outliers = t->outliers > 0;
+    text = kb_format("%s%s%s%s", kb_show_count(t->samples).s, outliers ? ", outliers " : "",
+                     outliers ? kb_show_count(t->outliers).s : "",
+                     t->drifting ? ", drifting: the last third is unlike the first" : "");
     kb_detail_item(out, width, "  samples", KB_STYLE_TEXT, text);
     free(text);
 }
 
 // Two bins in one column where there is no room for all.
-static void add_histogram(struct kb_lines *out, int width, const cJSON *histogram)
+static void add_histogram(struct kb_lines *out, int width, const struct kb_ev_histogram *h)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const cJSON *counts = kb_json_get(histogram, "counts"), *n;
     double columns[64] = {0}, most = 0;
-    int bins = 0, step = width >= KB_DETAIL_KEY + 40 ? 1 : 2;
-    cJSON_ArrayForEach (n, counts) {
-        int k = bins / step;
-        bins++;
-        if (k < (int)KB_COUNT(columns))
-            columns[k] += n->valuedouble > 0 ? n->valuedouble : 0;
-        most = k < (int)KB_COUNT(columns) && columns[k] > most ? columns[k] : most;
+    int step = width >= KB_DETAIL_KEY + 40 ? 1 : 2;
+    for (int i = 0; i < h->counts_count && i / step < (int)KB_COUNT(columns); i++) {
+        columns[i / step] += fmax(h->counts[i], 0);
+        most = fmax(most, columns[i / step]);
     }
     if (!(most > 0))
         return;
@@ -53,23 +48,23 @@ static void add_histogram(struct kb_lines *out, int width, const cJSON *histogra
     kb_span(l, KB_STYLE_DIM, "spread");
     kb_span_pad(l, KB_DETAIL_KEY);
     if (numbers)
-        kb_spanf(l, KB_STYLE_DIM, "%s ", kb_show_us(kb_json_number(histogram, "low_us", NAN)).s);
-    for (int k = 0; k < (bins + step - 1) / step && k < (int)KB_COUNT(columns); k++) {
+        kb_spanf(l, KB_STYLE_DIM, "%s ", kb_show_us(h->low_us).s);
+    for (int k = 0; k < (h->counts_count + step - 1) / step && k < (int)KB_COUNT(columns); k++) {
         int level = columns[k] > 0 ? 1 + (int)(columns[k] / most * 7) : 0;
         char digit[2] = {level ? (char)('0' + level) : '.', 0};
         kb_span(l, KB_STYLE_TRAIL, out->ascii ? digit : bars[level]);
     }
     if (numbers)
-        kb_spanf(l, KB_STYLE_DIM, " %s us", kb_show_us(kb_json_number(histogram, "high_us", NAN)).s);
+        kb_spanf(l, KB_STYLE_DIM, " %s us", kb_show_us(h->high_us).s);
 }
 
-static void add_work(const cJSON *timing, int width, struct kb_lines *out)
+static void add_work(const struct kb_ev_timing *timing, int width, struct kb_lines *out)
 {
-    const cJSON *r = kb_json_get(timing, "roofline");
-    kb_detail_measured(out, width, "no run beats", r, "floor_us", kb_show_time);
-    kb_detail_measured(out, width, "FLOPs", r, "flops", kb_show_flops);
-    kb_detail_measured(out, width, "bytes", r, "bytes", kb_show_bytes);
-    kb_detail_item(out, width, "bound", KB_STYLE_TEXT, kb_json_text(r, "bound", "unknown"));
+    const struct kb_ev_roofline *r = KB_WITHIN(timing, roofline, roofline);
+    kb_detail_known(out, width, "no run beats", KB_MEASURED(r, floor_us), kb_show_time);
+    kb_detail_known(out, width, "FLOPs", KB_MEASURED(r, flops), kb_show_flops);
+    kb_detail_known(out, width, "bytes", KB_MEASURED(r, bytes), kb_show_bytes);
+    kb_detail_item(out, width, "bound", KB_STYLE_TEXT, r->bound ?: "unknown");
 }
 
 // Takes text; nothing where it is NULL.
@@ -80,49 +75,48 @@ static void said(struct kb_lines *out, int width, const char *name, enum kb_styl
     free(text);
 }
 
-static void add_clock(const cJSON *timing, int width, struct kb_lines *out)
+static void add_clock(const struct kb_ev_timing *timing, int width, struct kb_lines *out)
 {
-    double clock = kb_json_number(timing, "clock_mhz", NAN), low = kb_json_number(timing, "clock_low_mhz", NAN);
-    double throttled = kb_json_number(timing, "throttled", 0);
+    double clock = timing->clock_mhz, low = timing->clock_low_mhz;
     if (!isnan(clock) && !isnan(low) && low != clock)
         said(out, width, "clock", KB_STYLE_NUMBER, kb_format("%.0f MHz, lowest %.0f", clock, low));
     else if (!isnan(clock))
         said(out, width, "clock", KB_STYLE_NUMBER, kb_format("%.0f MHz", clock));
-    if (throttled > 0)
+    if (timing->throttled > 0)
         said(out, width, "throttled", KB_STYLE_WARN,
-             kb_format("%s samples at lower clocks, %s", kb_show_count(throttled).s,
-                       kb_json_bool(timing, "throttled_kept", false) ? "kept: too few others" : "taken again"));
+             kb_format("%s samples at lower clocks, %s", kb_show_count(timing->throttled).s,
+                       timing->throttled_kept == KB_YES ? "kept: too few others" : "taken again"));
 }
 
 // What the method adds and what it can't tell apart.
-static void add_method(const cJSON *timing, const cJSON *versus, int width, struct kb_lines *out)
+static void add_method(const struct kb_ev_timing *timing, const struct kb_ev_versus *versus, int width,
+                       struct kb_lines *out)
 {
-    double batch = kb_json_number(timing, "batch", 1), lost = kb_json_number(timing, "lost_records", 0);
-    double noise = kb_json_number(versus, "noise", NAN), others = kb_json_number(timing, "others", 0);
-    kb_detail_item(out, width, "timed by", KB_STYLE_TEXT, kb_json_text(timing, "source", "–"));
-    if (kb_json_text(timing, "source_reason", NULL))
-        kb_detail_item(out, width, "", KB_STYLE_DIM, kb_json_text(timing, "source_reason", ""));
-    kb_detail_measured(out, width, "an empty kernel", timing, "method_overhead_us", kb_show_time);
-    if (batch > 1)
-        said(out, width, "batch", KB_STYLE_TEXT, kb_format("%.0f runs a sample: the kernel is short", batch));
-    kb_detail_measured(out, width, "by events", timing, "events_us", kb_show_time);
-    if (kb_json_bool(timing, "events_disagree", false))
+    double noise = versus ? versus->noise : NAN;
+    kb_detail_item(out, width, "timed by", KB_STYLE_TEXT, timing->source ?: "–");
+    if (timing->source_reason)
+        kb_detail_item(out, width, "", KB_STYLE_DIM, timing->source_reason);
+    kb_detail_known(out, width, "an empty kernel", KB_MEASURED(timing, method_overhead_us), kb_show_time);
+    if (timing->batch > 1)
+        said(out, width, "batch", KB_STYLE_TEXT, kb_format("%.0f runs a sample: the kernel is short", timing->batch));
+    kb_detail_known(out, width, "by events", KB_MEASURED(timing, events_us), kb_show_time);
+    if (timing->events_disagree == KB_YES)
         kb_detail_item(out, width, "", KB_STYLE_WARN, "events disagree by more than gaps between launches explain");
     if (!isnan(noise))
         said(out, width, "noise floor", KB_STYLE_NUMBER,
              kb_format("±%.2f%%: 99%% of comparisons of identical code stay within", noise * 100));
     else if (versus)
         kb_detail_item(out, width, "noise floor", KB_STYLE_UNKNOWN, "– not known: no identical code was compared yet");
-    if (lost > 0)
-        said(out, width, "lost records", KB_STYLE_WARN, kb_strdup(kb_show_count(lost).s));
-    if (others > 0)
-        said(out, width, "others", KB_STYLE_WARN, kb_format("%.0f other processes on the GPU", others));
+    if (timing->lost_records > 0)
+        said(out, width, "lost records", KB_STYLE_WARN, kb_strdup(kb_show_count(timing->lost_records).s));
+    if (timing->others > 0)
+        said(out, width, "others", KB_STYLE_WARN, kb_format("%.0f other processes on the GPU", timing->others));
 }
 
 void kb_detail_timing(const struct kb_app *a, const struct kb_model_version *v, int width, struct kb_lines *out)
 {
     int index = kb_app_pick_timed_case(a);
-    const cJSON *timing = kb_model_timing(a->model, v, index), *launch;
+    const struct kb_ev_timing *timing = kb_model_timing(a->model, v, index);
     if (!timing)
         return;
     char *title = kb_format("timing, case %s", kb_app_case_label(a, index));
@@ -135,17 +129,15 @@ void kb_detail_timing(const struct kb_app *a, const struct kb_model_version *v, 
     }
     bool speed = !isnan(kb_speed_us(a->model, v, index)) ||
                  (kb_failed_rung(v) < 0 && v->status != KB_STATUS_FAIL && !v->impossible);
-    add_summary(out, width, timing, "cold", speed);
-    add_summary(out, width, timing, "warm", speed);
+    add_summary(out, width, "cold", timing->cold, timing->cold_reason, speed);
+    add_summary(out, width, "warm", timing->warm, timing->warm_reason, speed);
     if (speed)
-        add_histogram(out, width, kb_json_get(timing, "histogram"));
+        add_histogram(out, width, KB_WITHIN(timing, histogram, histogram));
     if (speed)
-        kb_detail_measured(out, width, "call", timing, "call_us", kb_show_time);
-    cJSON_ArrayForEach (launch, kb_json_get(timing, "launches")) {
-        if (speed && cJSON_GetArraySize(kb_json_get(timing, "launches")) > 1)
-            kb_detail_item(out, width, kb_json_text(launch, "kernel", "?"), KB_STYLE_NUMBER,
-                           kb_show_time(kb_json_number(launch, "median_us", NAN)).s);
-    }
+        kb_detail_known(out, width, "call", KB_MEASURED(timing, call_us), kb_show_time);
+    for (int i = 0; speed && timing->launches_count > 1 && i < timing->launches_count; i++)
+        kb_detail_item(out, width, timing->launches[i].kernel ?: "?", KB_STYLE_NUMBER,
+                       kb_show_time(timing->launches[i].median_us).s);
     add_clock(timing, width, out);
     add_method(timing, v->cases[index].versus, width, out);
     add_work(timing, width, out);

@@ -37,9 +37,8 @@ static char *device_text(const struct kb_app *a)
         return kb_strdup("device not known yet");
     if (!d->kind || !strcmp(d->kind, "none"))
         return kb_format("no device: %s", d->reason ?: "no reason was given");
-    double clock = d->clock_mhz;
-    const cJSON *timing = kb_model_timing(a->model, kb_app_version(a), kb_app_pick_timed_case(a));
-    clock = kb_json_number(timing, "clock_mhz", clock); // as it was while timing
+    const struct kb_ev_timing *timing = kb_model_timing(a->model, kb_app_version(a), kb_app_pick_timed_case(a));
+    double clock = timing && !isnan(timing->clock_mhz) ? timing->clock_mhz : d->clock_mhz; // as it was while timing
     const char *name = d->name ?: "?", *like = d->like ?: "";
     if (!isnan(clock))
         return kb_format("%s %.0f MHz", name, clock);
@@ -80,7 +79,8 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
     const struct kb_ev_watch *watch = m->watch ?: &kb_unknown_watch;
     const char *mode = watch->mode ?: "";
     bool polling = !strcmp(mode, "polling");
-    double others = kb_json_number(kb_model_timing(m, v, kb_app_pick_timed_case(a)), "others", 0);
+    const struct kb_ev_timing *timing = kb_model_timing(m, v, kb_app_pick_timed_case(a));
+    double others = timing ? timing->others : NAN;
     add_segment(s, 0, KB_STYLE_BAR_STRONG, kb_strdup(m->bench_name ? m->bench_name : "kbench"));
     const struct kb_ev_bench *bench = kb_model_bench(m);
     if (bench->inferred)

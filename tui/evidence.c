@@ -78,20 +78,18 @@ static void add_sampled(struct kb_costs *c, const struct kb_ev_sections *s, cons
     }
 }
 
-static void add_counted(struct kb_costs *c, const cJSON *event, const char *file)
+static void add_counted(struct kb_costs *c, const struct kb_ev_counts *counts, const char *file)
 {
-    const cJSON *facts = kb_json_get(event, "facts"), *item;
-    double all = kb_json_number(facts, "instructions", NAN);
-    cJSON_ArrayForEach (item, kb_json_get(facts, "lines")) {
-        int line = (int)kb_json_int(item, "line", 0);
-        if (line < 1 || !same_file(kb_json_text(item, "file", ""), file))
+    for (int i = 0; i < counts->lines_count; i++) {
+        const struct kb_ev_line_counts *line = &counts->lines[i];
+        if (line->line < 1 || !same_file(line->file ?: "", file))
             continue;
-        struct kb_cost *cost = add_cost(c, line);
-        cost->share = kb_json_number(item, "instructions", NAN) / all;
-        cost->bytes = kb_json_number(item, "bytes", NAN);
-        cost->sectors = kb_json_number(item, "sectors", NAN);
-        cost->conflicts = kb_json_number(item, "conflicts", NAN);
-        cost->divergent = kb_json_number(item, "divergent", NAN);
+        struct kb_cost *cost = add_cost(c, (int)line->line);
+        cost->share = line->instructions / counts->instructions;
+        cost->bytes = line->bytes;
+        cost->sectors = line->sectors;
+        cost->conflicts = line->conflicts;
+        cost->divergent = line->divergent;
     }
 }
 
@@ -116,14 +114,15 @@ static void sort_by_heat(struct kb_costs *c)
     }
 }
 
-void kb_costs_make(const struct kb_ev_sections *sections, const cJSON *facts, const char *file, struct kb_costs *out)
+void kb_costs_make(const struct kb_ev_sections *sections, const struct kb_ev_facts *facts, const char *file,
+                   struct kb_costs *out)
 {
     *out = (struct kb_costs){0};
     if (sections && !kb_is_counted(sections->source))
         add_sampled(out, sections, file);
     if (!out->count && facts) {
         out->sampled = false;
-        add_counted(out, facts, file);
+        add_counted(out, KB_WITHIN(facts, facts, counts), file);
     }
     if (out->count)
         qsort(out->items, (size_t)out->count, sizeof *out->items, by_line);

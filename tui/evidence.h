@@ -26,7 +26,7 @@ struct kb_costs {
 };
 // sections and facts: events or NULL; samples go before counts. file: as the bench names it. Lines of other files are
 // left out.
-void kb_costs_make(const struct kb_ev_sections *, const cJSON *facts, const char *file, struct kb_costs *);
+void kb_costs_make(const struct kb_ev_sections *, const struct kb_ev_facts *, const char *file, struct kb_costs *);
 void kb_costs_free(struct kb_costs *);
 const struct kb_cost *kb_cost_at(const struct kb_costs *, int line); // NULL: it costs nothing that was seen
 // The line by places hotter (by < 0) or less hot than this one; stays at the ends. line of no cost: the hottest.

@@ -51,8 +51,7 @@ static void case_lines(const struct kb_app *a, struct kb_lines *out)
         struct kb_line *l = kb_lines_add(out);
         kb_app_case_marks(a, i, i == a->overlay_cursor, l);
         kb_span(l, KB_STYLE_TEXT, kb_app_case_label(a, i));
-        const cJSON *timing = kb_model_timing(a->model, v, i);
-        if (timing)
+        if (kb_model_timing(a->model, v, i))
             kb_spanf(l, KB_STYLE_DIM, "  %s", kb_show_time(kb_speed_us(a->model, v, i)).s);
         if (i == a->model->headline)
             kb_span(l, KB_STYLE_DIM, "  headline");

@@ -143,12 +143,12 @@ static enum kb_outcome failure(const struct kb_model *m, const struct kb_model_v
                                                                                   : KB_OUTCOME_FAILED;
 }
 
-static enum kb_outcome compared(const cJSON *versus)
+static enum kb_outcome compared(const struct kb_ev_versus *versus)
 {
     static const enum kb_outcome words[] = {KB_OUTCOME_FASTER, KB_OUTCOME_SLOWER, KB_OUTCOME_SAME, KB_OUTCOME_UNSURE,
                                             KB_OUTCOME_SAME_CODE};
-    const char *verdict = kb_json_text(versus, "verdict", "");
-    if (kb_json_bool(versus, "same_code", false))
+    const char *verdict = versus && versus->verdict ? versus->verdict : "";
+    if (versus && versus->same_code)
         return KB_OUTCOME_SAME_CODE;
     for (size_t i = 0; i < KB_COUNT(words); i++)
         if (!strcmp(outcomes[words[i]].word, verdict))
@@ -200,10 +200,8 @@ double kb_speed_us(const struct kb_model *m, const struct kb_model_version *v, i
 {
     if (!v || v->impossible || v->status == KB_STATUS_FAIL || kb_failed_rung(v) >= 0)
         return NAN;
-    const cJSON *timing = kb_model_timing(m, v, case_index);
-    if (kb_json_bool(kb_json_get(timing, "roofline"), "impossible", false))
-        return NAN;
-    return kb_json_number(kb_json_get(timing, "cold"), "median_us", NAN);
+    const struct kb_ev_timing *timing = kb_model_timing(m, v, case_index);
+    return KB_WITHIN(timing, roofline, roofline)->impossible ? NAN : KB_WITHIN(timing, cold, interval)->median_us;
 }
 
 const struct kb_ev_message *kb_first_error(const struct kb_ev_errors *e)

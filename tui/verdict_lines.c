@@ -83,47 +83,44 @@ static void gap(struct kb_line *l)
 
 static const struct kb_model_version *baseline_of(const struct kb_subject *s)
 {
-    const cJSON *base = kb_json_get(s->version->cases[s->case_index].versus, "baseline");
-    int variant = kb_model_variant_index(s->model, kb_json_text(base, "variant", NULL));
-    return kb_model_version(s->model, variant, (int)kb_json_int(base, "version", 0));
+    const struct kb_ev_ref *base = KB_WITHIN(s->version->cases[s->case_index].versus, baseline, ref);
+    return kb_model_version(s->model, kb_model_variant_index(s->model, base->variant), (int)base->version);
 }
 
 static void add_comparison(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o, double us)
 {
-    const cJSON *versus = s->version->cases[s->case_index].versus, *base = kb_json_get(versus, "baseline");
-    const char *variant = kb_json_text(base, "variant", "");
-    double ratio = kb_json_number(versus, "ratio", NAN), before = kb_json_number(versus, "baseline_us", NAN);
-    double spread = (kb_json_number(versus, "high", NAN) - kb_json_number(versus, "low", NAN)) / 2;
+    const struct kb_ev_versus *versus = s->version->cases[s->case_index].versus ?: &kb_unknown_versus;
+    const struct kb_ev_ref *base = KB_WITHIN(versus, baseline, ref);
+    const char *variant = base->variant ?: "";
+    double before = versus->baseline_us, spread = (versus->high - versus->low) / 2;
     if (isnan(before))
         before = kb_speed_us(s->model, baseline_of(s), s->case_index);
     kb_span(l, KB_STYLE_TEXT, " against ");
     if (strcmp(variant, s->model->variants[s->variant].name))
         kb_spanf(l, KB_STYLE_TEXT, "%s ", variant);
-    kb_spanf(l, KB_STYLE_TEXT, "v%d: ", (int)kb_json_int(base, "version", 0));
-    kb_spanf(l, KB_STYLE_NUMBER, "%s → %s us", kb_show_us(before).s, kb_show_us(kb_json_number(versus, "us", us)).s);
-    kb_spanf(l, kb_outcome_style(o), "  %s", kb_show_change(ratio).s);
+    kb_spanf(l, KB_STYLE_TEXT, "v%d: ", (int)base->version);
+    kb_spanf(l, KB_STYLE_NUMBER, "%s → %s us", kb_show_us(before).s, kb_show_us(isnan(versus->us) ? us : versus->us).s);
+    kb_spanf(l, kb_outcome_style(o), "  %s", kb_show_change(versus->ratio).s);
     if (!isnan(spread))
         kb_spanf(l, KB_STYLE_DIM, " ±%.1f%%", spread * 100);
-    double noise = kb_json_number(versus, "noise", NAN);
     if (o == KB_OUTCOME_SAME_CODE)
         kb_span(l, KB_STYLE_DIM, " is noise: the machine code is the same");
-    else if (!isnan(noise))
-        kb_spanf(l, KB_STYLE_DIM, " (noise ±%.1f%%)", noise * 100);
+    else if (!isnan(versus->noise))
+        kb_spanf(l, KB_STYLE_DIM, " (noise ±%.1f%%)", versus->noise * 100);
     kb_note_cases(l, s);
 }
 
-static void add_rate(struct kb_line *l, const cJSON *timing)
+static void add_rate(struct kb_line *l, const struct kb_ev_timing *timing)
 {
-    const cJSON *roofline = kb_json_get(timing, "roofline");
-    bool memory = strcmp(kb_json_text(roofline, "bound", "memory"), "compute");
-    double rate = kb_json_number(roofline, memory ? "attained_bytes_per_s" : "attained_flops", NAN);
-    double share = kb_json_number(roofline, "share", NAN);
+    const struct kb_ev_roofline *roofline = KB_WITHIN(timing, roofline, roofline);
+    bool memory = strcmp(roofline->bound ?: "memory", "compute");
+    double rate = memory ? roofline->attained_bytes_per_s : roofline->attained_flops;
     if (isnan(rate))
         return;
     gap(l);
     kb_span(l, KB_STYLE_NUMBER, memory ? kb_show_bytes_rate(rate).s : kb_show_flops_rate(rate).s);
-    if (!isnan(share))
-        kb_spanf(l, KB_STYLE_TEXT, ", %s of the roof", kb_show_percent(share).s);
+    if (!isnan(roofline->share))
+        kb_spanf(l, KB_STYLE_TEXT, ", %s of the roof", kb_show_percent(roofline->share).s);
 }
 
 static void add_error(struct kb_line *l, const struct kb_subject *s)
@@ -193,20 +190,19 @@ static void add_goal(struct kb_line *l, const struct kb_subject *s)
 // Without a time: what was counted says why it will be fast or slow.
 static void add_counts(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *event = s->version->cases[s->case_index].facts, *facts = kb_json_get(event, "facts");
-    double sectors = kb_sectors_per_request(event), lanes = kb_json_number(facts, "average_active_lanes", NAN);
+    const struct kb_ev_counts *counts = KB_WITHIN(s->version->cases[s->case_index].facts, facts, counts);
+    double sectors = kb_sectors_per_request(counts);
     if (!isnan(sectors))
         kb_spanf(l, KB_STYLE_NUMBER, "   %s sectors/request", kb_show_us(sectors).s);
-    double conflicts = kb_json_number(facts, "shared_bank_conflicts", NAN);
-    if (conflicts > 0)
-        kb_spanf(l, KB_STYLE_WARN, "   %s bank conflicts", kb_show_count(conflicts).s);
-    if (!isnan(lanes))
-        kb_spanf(l, KB_STYLE_TEXT, "   %s of 32 lanes", kb_show_us(lanes).s);
+    if (counts->shared_bank_conflicts > 0)
+        kb_spanf(l, KB_STYLE_WARN, "   %s bank conflicts", kb_show_count(counts->shared_bank_conflicts).s);
+    if (!isnan(counts->average_active_lanes))
+        kb_spanf(l, KB_STYLE_TEXT, "   %s of 32 lanes", kb_show_us(counts->average_active_lanes).s);
 }
 
 static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outcome o)
 {
-    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
+    const struct kb_ev_timing *timing = kb_model_timing(s->model, s->version, s->case_index);
     double us = kb_speed_us(s->model, s->version, s->case_index);
     if (o == KB_OUTCOME_BUILT) {
         const char *why = s->version->rungs[KB_RUNG_RUN].reason;
@@ -220,8 +216,8 @@ static void add_good(struct kb_line *l, const struct kb_subject *s, enum kb_outc
         kb_note_gaps(l, s);
         add_counts(l, s);
     } else if (o == KB_OUTCOME_TIMED) {
-        const cJSON *cold = kb_json_get(timing, "cold");
-        double spread = (kb_json_number(cold, "high_us", NAN) - kb_json_number(cold, "low_us", NAN)) / 2;
+        const struct kb_ev_interval *cold = KB_WITHIN(timing, cold, interval);
+        double spread = (cold->high_us - cold->low_us) / 2;
         kb_spanf(l, KB_STYLE_NUMBER, "   %s", kb_show_time(us).s);
         if (!isnan(spread))
             kb_spanf(l, KB_STYLE_DIM, " ±%s", kb_show_us(spread).s);
@@ -292,9 +288,10 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
 
 static void add_impossible(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *roofline = kb_json_get(kb_model_timing(s->model, s->version, s->model->headline), "roofline");
-    const char *reason = kb_json_text(roofline, "impossible_reason", s->version->rungs[KB_RUNG_TIME].reason);
-    double floor = kb_json_number(roofline, "floor_us", NAN);
+    const struct kb_ev_timing *timing = kb_model_timing(s->model, s->version, s->model->headline);
+    const struct kb_ev_roofline *roofline = KB_WITHIN(timing, roofline, roofline);
+    const char *reason = roofline->impossible_reason ?: s->version->rungs[KB_RUNG_TIME].reason;
+    double floor = roofline->floor_us;
     gap(l);
     if (!isnan(floor))
         kb_spanf(l, KB_STYLE_STRONG, "below the floor of %s", kb_show_time(floor).s);

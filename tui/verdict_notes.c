@@ -19,11 +19,12 @@ static void gap(struct kb_line *l)
 void kb_note_cases(struct kb_line *l, const struct kb_subject *s)
 {
     const struct kb_model *m = s->model;
-    const char *own = kb_json_text(s->version->cases[s->case_index].versus, "verdict", NULL);
+    const struct kb_ev_versus *here = s->version->cases[s->case_index].versus;
+    const char *own = here ? here->verdict : NULL;
     int alike = 0, others = 0, named = 0;
     for (int i = 0; own && i < m->case_count; i++) {
-        const cJSON *versus = s->version->cases[i].versus;
-        const char *verdict = kb_json_text(versus, "verdict", NULL);
+        const struct kb_ev_versus *versus = s->version->cases[i].versus ?: &kb_unknown_versus;
+        const char *verdict = versus->verdict;
         if (i == s->case_index || !verdict)
             continue;
         others++;
@@ -33,7 +34,7 @@ void kb_note_cases(struct kb_line *l, const struct kb_subject *s)
             continue;
         gap(l);
         kb_spanf(l, slower ? KB_STYLE_WARN : KB_STYLE_TEXT, "%s %s", kb_model_case_name(m, i), verdict);
-        kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_change(kb_json_number(versus, "ratio", NAN)).s);
+        kb_spanf(l, KB_STYLE_DIM, " %s", kb_show_change(versus->ratio).s);
     }
     if (named > CASES_NAMED)
         kb_spanf(l, KB_STYLE_DIM, ", %d more differ", named - CASES_NAMED);
@@ -159,15 +160,14 @@ void kb_note_gaps(struct kb_line *l, const struct kb_subject *s)
     kb_proof_free(&proof);
 }
 
-static void add_clock(struct kb_line *l, const cJSON *timing)
+static void add_clock(struct kb_line *l, const struct kb_ev_timing *timing)
 {
-    double clock = kb_json_number(timing, "clock_mhz", NAN);
-    if (kb_json_bool(timing, "throttled_kept", false)) {
+    if (timing->throttled_kept == KB_YES) {
         kb_span(l, KB_STYLE_WARN, "   at throttled clocks");
-        if (!isnan(clock))
-            kb_spanf(l, KB_STYLE_WARN, ", %.0f MHz", clock);
+        if (!isnan(timing->clock_mhz))
+            kb_spanf(l, KB_STYLE_WARN, ", %.0f MHz", timing->clock_mhz);
     }
-    if (kb_json_bool(kb_json_get(timing, "cold"), "drifting", false))
+    if (KB_WITHIN(timing, cold, interval)->drifting)
         kb_span(l, KB_STYLE_WARN, "   drifting");
 }
 
@@ -187,8 +187,8 @@ static void add_findings(struct kb_line *l, const struct kb_model_version *v)
 void kb_note_doubts(struct kb_line *l, const struct kb_subject *s)
 {
     const struct kb_model_case *c = &s->version->cases[s->case_index];
-    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
-    double others = fmax(kb_json_number(timing, "others", 0), kb_json_number(c->versus, "others", 0));
+    const struct kb_ev_timing *timing = kb_model_timing(s->model, s->version, s->case_index) ?: &kb_unknown_timing;
+    double others = fmax(timing->others, (c->versus ?: &kb_unknown_versus)->others);
     add_clock(l, timing);
     if (others > 0)
         kb_spanf(l, KB_STYLE_WARN, "   %.0f other on the GPU", others);

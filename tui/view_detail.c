@@ -82,7 +82,7 @@ static void add_device(const struct kb_app *a, int width, struct kb_lines *out)
     const struct kb_ev_roofs *r = a->model->roofs ?: &kb_unknown_roofs;
     if (!d)
         return;
-    const struct kb_ev_peaks *peak = d->peak ?: &kb_unknown_peaks;
+    const struct kb_ev_peaks *peak = KB_WITHIN(d, peak, peaks);
     kb_detail_heading(out, "device");
     kb_detail_item(out, width, "name", KB_STYLE_TEXT, d->name ?: "–");
     kb_detail_item(out, width, "arch", KB_STYLE_TEXT, d->arch ?: "–");
@@ -152,10 +152,10 @@ static void lines(const struct kb_app *a, int width, struct kb_lines *out)
         kb_detail_timing(a, v, width, out);
         add_resources(v, width, out);
         int index = kb_app_case(a);
-        const cJSON *facts = index < a->model->case_count ? v->cases[index].facts : NULL;
+        const struct kb_ev_facts *facts = index < a->model->case_count ? v->cases[index].facts : NULL;
         if (facts) {
             kb_detail_heading(out, "counted, by executing the PTX");
-            kb_facts_lines(a, facts, width, out);
+            kb_facts_lines(a, KB_WITHIN(facts, facts, counts), width, out);
         }
         add_version(v, width, out);
     }

@@ -294,7 +294,7 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
             add_map(output, width, out);
     }
     if (!v->finding_count) // older recordings have no others
-        kb_facts_reports(c->facts, width, out);
+        kb_facts_reports(KB_WITHIN(c->facts, facts, counts), width, out);
     const char *reason = kb_json_text(event, "reason", NULL);
     if (reason)
         kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);

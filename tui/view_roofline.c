@@ -31,7 +31,7 @@ static double positive(double x)
 static struct roofs roofs_of(const struct kb_app *a)
 {
     const struct kb_ev_roofs *measured = a->model->roofs ?: &kb_unknown_roofs;
-    const struct kb_ev_peaks *peak = (a->model->device ?: &kb_unknown_device)->peak ?: &kb_unknown_peaks;
+    const struct kb_ev_peaks *peak = KB_WITHIN(a->model->device, peak, peaks);
     struct roofs r = {.tensor = NAN};
     r.bandwidth = positive(measured->copy_bytes_per_s);
     r.bandwidth_source = "measured copy";
@@ -52,53 +52,46 @@ static struct roofs roofs_of(const struct kb_app *a)
 // What the hardware counted goes before what is declared; both are said.
 static void take_counted(const struct kb_app *a, const struct kb_model_version *v, struct point *p)
 {
-    cJSON *counted = kb_model_counted_roofline(a->model, v);
-    double rate = kb_json_number(counted, "attained_bytes_per_s", NAN);
-    if (!isnan(rate)) {
-        p->share *= rate / p->rate; // of the same roof
-        p->rate = rate;
-        p->work_bytes = kb_json_number(counted, "bytes", NAN);
-        p->source = "by counters";
-    }
-    double flops = kb_json_number(counted, "attained_flops", NAN);
-    if (!isnan(rate) && !isnan(flops)) {
-        bool all = !strcmp(kb_json_text(counted, "flops_source", ""), "counters");
-        p->attained = flops;
-        p->work_flops = kb_json_number(counted, "flops", NAN);
-        p->intensity = kb_json_number(counted, "intensity", NAN);
-        p->source = all ? "by counters" : "bytes by counters";
-    }
-    cJSON_Delete(counted);
-}
-
-static const struct kb_ev_work *work_of(const struct kb_app *a)
-{
-    return a->model->session && a->model->session->work ? a->model->session->work : &kb_unknown_work;
+    struct kb_ev_roofline counted;
+    if (!kb_model_counted_roofline(a->model, v, &counted))
+        return;
+    p->share *= counted.attained_bytes_per_s / p->rate; // of the same roof
+    p->rate = counted.attained_bytes_per_s;
+    p->work_bytes = counted.bytes;
+    p->source = "by counters";
+    if (isnan(counted.attained_flops))
+        return;
+    p->attained = counted.attained_flops;
+    p->work_flops = counted.flops;
+    p->intensity = counted.intensity;
+    p->source = !strcmp(counted.flops_source, "counters") ? "by counters" : "bytes by counters";
 }
 
 static struct point point_of(const struct kb_app *a, const struct kb_model_version *v)
 {
     int index = kb_app_pick_timed_case(a);
-    const cJSON *timing = kb_model_timing(a->model, v, index), *r = kb_json_get(timing, "roofline");
+    const struct kb_ev_timing *timing = kb_model_timing(a->model, v, index);
+    const struct kb_ev_roofline *r = KB_WITHIN(timing, roofline, roofline);
     struct point p = {.us = kb_speed_us(a->model, v, index)};
-    p.impossible = kb_json_bool(r, "impossible", false);
-    p.intensity = kb_json_number(r, "intensity", NAN);
-    p.work_flops = kb_json_number(r, "flops", NAN);
-    p.work_bytes = kb_json_number(r, "bytes", NAN);
-    p.floor_us = kb_json_number(r, "floor_us", NAN);
-    p.bound = kb_json_text(r, "bound", "unknown");
-    p.source = kb_json_text(r, "source", "unknown");
-    if (!r && index == a->model->headline) { // what the bench declares, before anything was timed
-        const struct kb_ev_work *work = work_of(a);
+    p.impossible = r->impossible;
+    p.intensity = r->intensity;
+    p.work_flops = r->flops;
+    p.work_bytes = r->bytes;
+    p.floor_us = r->floor_us;
+    p.bound = r->bound ?: "unknown";
+    p.source = r->source ?: "unknown";
+    if (r == &kb_unknown_roofline &&
+        index == a->model->headline) { // what the bench declares, before anything was timed
+        const struct kb_ev_work *work = KB_WITHIN(a->model->session, work, work);
         p.work_flops = work->flops;
         p.work_bytes = work->bytes;
         p.intensity = p.work_bytes > 0 ? p.work_flops / p.work_bytes : NAN;
         p.source = "declared";
     }
     bool speed = !isnan(p.us); // a wrong or impossible version has none
-    p.attained = speed ? kb_json_number(r, "attained_flops", NAN) : NAN;
-    p.rate = speed ? kb_json_number(r, "attained_bytes_per_s", NAN) : NAN;
-    p.share = speed ? kb_json_number(r, "share", NAN) : NAN;
+    p.attained = speed ? r->attained_flops : NAN;
+    p.rate = speed ? r->attained_bytes_per_s : NAN;
+    p.share = speed ? r->share : NAN;
     if (speed && index == a->model->headline && strcmp(p.bound, "compute"))
         take_counted(a, v, &p);
     return p;
@@ -374,7 +367,7 @@ static void draw(struct kb_app *a, const struct kb_canvas *c)
     struct point p = point_of(a, kb_app_version(a));
     struct kb_line first = {.ascii = a->ascii}, second = {.ascii = a->ascii};
     first_line(a, &first, &p, &r, c->area.w);
-    second_line(&second, &p, &r, work_of(a)->reason ?: "bench.json declares none");
+    second_line(&second, &p, &r, KB_WITHIN(a->model->session, work, work)->reason ?: "bench.json declares none");
     kb_line_draw(c, 0, 0, c->area.w, &first);
     kb_line_draw(c, 0, 1, c->area.w, &second);
     kb_line_free(&first);

@@ -21,9 +21,9 @@ static struct kb_short show_speed(const struct kb_subject *s)
 
 static struct kb_short show_share(const struct kb_subject *s)
 {
-    const cJSON *timing = kb_model_timing(s->model, s->version, s->case_index);
+    const struct kb_ev_timing *timing = kb_model_timing(s->model, s->version, s->case_index);
     bool speed = !isnan(kb_speed_us(s->model, s->version, s->case_index));
-    return kb_show_percent(speed ? kb_json_number(kb_json_get(timing, "roofline"), "share", NAN) : NAN);
+    return kb_show_percent(speed ? KB_WITHIN(timing, roofline, roofline)->share : NAN);
 }
 
 static struct kb_short show_max_abs(const struct kb_subject *s)
@@ -46,15 +46,19 @@ static struct kb_short show_occupancy(const struct kb_subject *s)
     return kb_show_percent(kb_model_kernel(s->version)->occupancy);
 }
 
+static const struct kb_ev_counts *counts_of(const struct kb_subject *s)
+{
+    return KB_WITHIN(s->version->cases[s->case_index].facts, facts, counts);
+}
+
 static struct kb_short show_sectors(const struct kb_subject *s)
 {
-    return kb_show_us(kb_sectors_per_request(s->version->cases[s->case_index].facts));
+    return kb_show_us(kb_sectors_per_request(counts_of(s)));
 }
 
 static struct kb_short show_conflicts(const struct kb_subject *s)
 {
-    const cJSON *facts = kb_json_get(s->version->cases[s->case_index].facts, "facts");
-    return kb_show_count(kb_json_number(facts, "shared_bank_conflicts", NAN));
+    return kb_show_count(counts_of(s)->shared_bank_conflicts);
 }
 
 struct column {

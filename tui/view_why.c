@@ -216,7 +216,7 @@ static void add_counter(const struct kb_ev_counters *c, const struct kb_named *m
 static void add_counters(const struct kb_why_events *why, int width, struct kb_lines *out)
 {
     // the profiled run takes longer than a plain one: rates go by the timed one
-    double us = kb_json_number(kb_json_get(why->in.timing, "cold"), "median_us", NAN);
+    double us = KB_WITHIN(why->in.timing, cold, interval)->median_us;
     if (isnan(us))
         us = kb_metric(&why->in, "duration_us");
     if (!why->in.counters_count) {
@@ -253,32 +253,31 @@ static void add_key(const struct kb_app *a, const struct kb_model_version *v, in
 
 // ---- counted by the CPU device
 
-static void add_class(const cJSON *item, double all, int width, struct kb_lines *out)
+static void add_class(const struct kb_named *class, double all, int width, struct kb_lines *out)
 {
     struct kb_line *l = kb_lines_add(out);
-    double share = item->valuedouble / all;
-    kb_span_cut(l, NAME - 1, KB_STYLE_STRONG, item->string ? item->string : "?");
+    double share = class->value / all;
+    kb_span_cut(l, NAME - 1, KB_STYLE_STRONG, class->name);
     kb_span_pad(l, NAME);
     add_bar(l, share, bar_cells(width));
     kb_spanf(l, KB_STYLE_NUMBER, " %4s", kb_show_percent(share).s);
-    kb_spanf(l, KB_STYLE_DIM, "  %s", kb_show_count(item->valuedouble).s);
+    kb_spanf(l, KB_STYLE_DIM, "  %s", kb_show_count(class->value).s);
 }
 
 // Kinds of work, the most frequent first.
-static void add_classes(const cJSON *facts, int width, struct kb_lines *out)
+static void add_classes(const struct kb_ev_counts *c, int width, struct kb_lines *out)
 {
-    const cJSON *classes = kb_json_get(facts, "by_class"), *item;
-    double all = kb_json_number(facts, "instructions", NAN), below = INFINITY;
+    double below = INFINITY;
     for (int shown = 0; shown < 10;) {
         double most = 0;
-        cJSON_ArrayForEach (item, classes)
-            most = item->valuedouble < below && item->valuedouble > most ? item->valuedouble : most;
+        for (int i = 0; i < c->by_class_count; i++)
+            if (c->by_class[i].value < below && c->by_class[i].value > most)
+                most = c->by_class[i].value;
         if (!(most > 0))
             return;
-        cJSON_ArrayForEach (item, classes) {
-            if (item->valuedouble == most && shown++ < 10)
-                add_class(item, all, width, out);
-        }
+        for (int i = 0; i < c->by_class_count; i++)
+            if (c->by_class[i].value == most && shown++ < 10)
+                add_class(&c->by_class[i], c->instructions, width, out);
         below = most;
     }
 }
@@ -286,11 +285,11 @@ static void add_classes(const cJSON *facts, int width, struct kb_lines *out)
 static void add_counted(const struct kb_why_events *why, int width, struct kb_lines *out)
 {
     for (int i = 0; i < why->in.facts_count; i++) {
-        const cJSON *facts = kb_json_get(why->in.facts[i], "facts");
-        heading(out, kb_json_text(facts, "kernel", "kernel"), "executed instructions by kind, counted", width);
+        const struct kb_ev_counts *facts = KB_WITHIN(why->in.facts[i], facts, counts);
+        heading(out, facts->kernel ?: "kernel", "executed instructions by kind, counted", width);
         add_classes(facts, width, out);
         if (!why->in.counters_count) // else they stand there
-            kb_facts_totals(why->in.facts[i], out);
+            kb_facts_totals(facts, out);
     }
 }
 

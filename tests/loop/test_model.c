@@ -161,14 +161,14 @@ static void test_facts_of_several_launches_add_up(void **state)
         facts(&m, 1, "two", 16, 7);
         facts(&m, 2, "three", 16, 9);
     }
-    const cJSON *f = kb_json_get(kb_model_current(&m, 1)->cases[0].facts, "facts"), *lines = kb_json_get(f, "lines");
-    assert_string_equal(kb_json_text(f, "kernel", ""), "one, two, three");
-    assert_true(kb_json_number(f, "instructions", 0) == 30);
-    assert_true(kb_json_number(kb_json_get(f, "bytes"), "global_load", 0) == 192);
-    assert_true(kb_json_number(f, "average_active_lanes", 0) == 640.0 / 30);
-    assert_int_equal(cJSON_GetArraySize(lines), 2);
-    assert_true(kb_json_number(cJSON_GetArrayItem(lines, 0), "sectors", 0) == 8);
-    assert_int_equal(kb_json_int(cJSON_GetArrayItem(lines, 0), "line", 0), 7);
+    const struct kb_ev_counts *c = kb_model_current(&m, 1)->cases[0].facts->facts;
+    assert_string_equal(c->kernel, "one, two, three");
+    assert_true(c->instructions == 30);
+    assert_true(c->bytes->global_load == 192);
+    assert_true(c->average_active_lanes == 640.0 / 30);
+    assert_int_equal(c->lines_count, 2);
+    assert_true(c->lines[0].sectors == 8);
+    assert_int_equal(c->lines[0].line, 7);
     kb_model_free(&m);
 }
 

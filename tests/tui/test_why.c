@@ -244,7 +244,8 @@ static void test_costs(void **state)
 {
     (void)state;
     struct kb_costs c;
-    cJSON *text = cJSON_Parse(SECTIONS), *facts = cJSON_Parse(FACTS);
+    cJSON *text = cJSON_Parse(SECTIONS), *counted = cJSON_Parse(FACTS);
+    struct kb_ev_facts *facts = kb_record_new(&kb_record_facts, counted);
     struct kb_ev_sections *sections = kb_record_new(&kb_record_sections, text);
     kb_costs_make(sections, facts, "sub/one.cu", &c); // samples go before counts
     assert_true(c.sampled);
@@ -261,8 +262,9 @@ static void test_costs(void **state)
     assert_int_equal(kb_cost_step(&c, 7, 1), 7);
     kb_costs_free(&c);
     kb_record_delete(&kb_record_sections, sections);
+    kb_record_delete(&kb_record_facts, facts);
     cJSON_Delete(text);
-    cJSON_Delete(facts);
+    cJSON_Delete(counted);
 }
 
 static struct kb_sass_listing *stored_listing(void)
