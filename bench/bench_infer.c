@@ -204,7 +204,7 @@ static char *name_of_file(const char *path)
 }
 
 // cJSON indents with tabs and puts one behind each key.
-static char *pretty(const cJSON *document)
+char *kb_guess_pretty(const cJSON *document)
 {
     char *printed = cJSON_Print(document);
     struct kb_text out = {0};
@@ -241,7 +241,7 @@ static char *document_of(const struct kb_guessing *g, bool offered)
     kb_json_set(document, "params", params);
     kb_json_set(document, "args", args);
     kb_json_set(document, "variants", variants);
-    char *text = pretty(document);
+    char *text = kb_guess_pretty(document);
     cJSON_Delete(document);
     free(name);
     return text;

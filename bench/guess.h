@@ -45,6 +45,15 @@ struct kb_guess {
 int kb_bench_guess(const struct kb_guess_source *, struct kb_bench **out, struct kb_guess *guess, struct kb_error *e);
 void kb_guess_free(struct kb_guess *);
 
+struct kb_guess_kept { // absolute paths, owned
+    char *bench, *reference;
+};
+// Writes the guessed bench beside its source: bench.json (STEM.bench.json where there is one), its schema for editors
+// in .kbench/, and STEM_reference.cu, which stops its own compile until somebody writes what is right. Files that are
+// there are never overwritten: then it fails.
+int kb_guess_keep(const struct kb_bench *, const char *source_path, struct kb_guess_kept *out, struct kb_error *e);
+void kb_guess_kept_free(struct kb_guess_kept *);
+
 struct kb_guess_choice {
     char *kernel; // as `wanted` takes it
     char *params; // "const float *x, float *y, int n"

@@ -52,6 +52,8 @@ struct kb_guessing {
     bool cooperative;
 };
 
+// bench_infer.c: a document as people write it; owned
+char *kb_guess_pretty(const cJSON *document);
 // guess_args.c
 bool kb_guess_types_known(struct kb_guessing *, bool pointers_too); // of the kernel's parameters
 void kb_guess_args(struct kb_guessing *);

@@ -212,12 +212,19 @@ static void tell_project(struct kb_session *s)
 
 void kb_guess_offer(struct kb_session *s)
 {
-    kb_status_line(s, "info", "save the skeleton in the log as bench.json, and add a reference",
+    kb_status_line(s, "info",
+                   "on the screen s writes it as bench.json; or save the skeleton in the log, and add a reference",
                    "no bench lists %s: GUESSED %s; without a reference nothing is verified",
                    kb_path_base(s->bench_path), s->guess.headline);
     if (s->guess.skeleton)
         kb_emit_log(s, "session", NULL, s->guess.skeleton, 0);
     tell_project(s);
+}
+
+int kb_session_keep(const struct kb_session *s, struct kb_guess_kept *out, struct kb_error *e)
+{
+    return s->inferred ? kb_guess_keep(s->bench, s->bench_path, out, e)
+                       : kb_fail(e, s->bench_path, NULL, "nothing is guessed here: bench.json says it all");
 }
 
 const char *kb_guess_arch(const struct kb_session *s, const char *device)

@@ -38,26 +38,35 @@ static bool lists_source(const struct kb_bench *b, const char *path, const char 
     return false;
 }
 
-// A .cu: the bench beside it if that lists the file, else one made from its kernel.
-static int open_source(struct kb_session *s, struct kb_error *e)
+// The bench beside the source, by one of the names that it may have, if it lists the file: 1; 0: it is none; -1: it is
+// one that cannot be read.
+static int open_beside(struct kb_session *s, const char *dir, const char *name, struct kb_error *e)
 {
-    char *dir = kb_path_dir(s->bench_path), *beside = kb_path_join(dir, "bench.json");
+    char *beside = kb_path_join(dir, name);
     const char *variant = NULL;
-    int status;
-    if (kb_is_file(beside) && kb_bench_load(beside, &s->bench, e)) {
-        status = -1;
-    } else if (s->bench && lists_source(s->bench, s->bench_path, &variant)) {
-        if (!s->focus)
-            s->focus = kb_strdup(variant);
-        status = 0;
-    } else {
+    int status = !kb_is_file(beside) ? 0 : kb_bench_load(beside, &s->bench, e) ? -1 : 1;
+    free(beside);
+    if (status == 1 && !lists_source(s->bench, s->bench_path, &variant)) {
         kb_bench_free(s->bench);
         s->bench = NULL;
-        status = kb_guess_open(s, e);
+        status = 0;
     }
-    free(dir);
-    free(beside);
+    if (status == 1 && !s->focus)
+        s->focus = kb_strdup(variant);
     return status;
+}
+
+// A source: the bench beside it if that lists the file, else one made from its kernel. Who names a kernel wants that.
+static int open_source(struct kb_session *s, struct kb_error *e)
+{
+    const char *base = kb_path_base(s->bench_path);
+    char *dir = kb_path_dir(s->bench_path), *own = kb_format("%.*s.bench.json", (int)strcspn(base, "."), base);
+    int found = s->wanted_kernel ? 0 : open_beside(s, dir, "bench.json", e);
+    if (!found && !s->wanted_kernel)
+        found = open_beside(s, dir, own, e);
+    free(own);
+    free(dir);
+    return found ? found > 0 ? 0 : -1 : kb_guess_open(s, e);
 }
 
 static int check_name(const struct kb_session *s, const char *option, const char *name, struct kb_error *e)

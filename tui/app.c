@@ -271,6 +271,8 @@ static unsigned do_work(struct kb_app *a, enum kb_action action)
         return KB_DID_DRAW;
     case KB_ACT_EXPORT:
         return export_case(a);
+    case KB_ACT_KEEP:
+        return KB_DID_KEEP;
     case KB_ACT_ALLOW:
         if (a->model->permission && a->driver.command)
             return open_overlay(a, KB_OVERLAY_ALLOW);

@@ -20,6 +20,7 @@ enum {
     KB_DID_SUSPEND = 16,
     KB_DID_EDIT = 32,
     KB_DID_THEME = 64,
+    KB_DID_KEEP = 128,
 };
 enum kb_overlay {
     KB_OVERLAY_NONE,

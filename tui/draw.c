@@ -85,7 +85,8 @@ static void collect_segments(const struct kb_app *a, struct segments *s)
     const struct kb_ev_bench *bench = kb_model_bench(m);
     if (bench->inferred)
         add_segment(s, 1, KB_STYLE_BAR_WARN,
-                    kb_format("GUESSED %s", bench->guess && bench->guess->text ? bench->guess->text : "arguments"));
+                    kb_format("GUESSED %s: s keeps it, edit to change",
+                              bench->guess && bench->guess->text ? bench->guess->text : "arguments"));
     if (m->paused)
         add_segment(s, 0, KB_STYLE_BAR_WARN, kb_strdup("PAUSED"));
     if (m->bench_error)

@@ -54,6 +54,7 @@ const struct kb_binding kb_bindings[] = {
      "open $VISUAL or $EDITOR at the first error, or at the source pane's line",
      "edit"},
     {KB_ACT_EXPORT, "export", WORK, {'E'}, "write the failing case shown as a .cu with main(), for a debugger", NULL},
+    {KB_ACT_KEEP, "keep", WORK, {'s'}, "keep the guessed bench: bench.json, and a reference to complete", NULL},
     {KB_ACT_ALLOW, "allow", WORK, {'A'}, "the command that this bench wants to run: look at it, allow it", NULL},
     {KB_ACT_PIN, "pin", WORK, {'b'}, "pin the version shown as the baseline of all comparisons", "baseline"},
     {KB_ACT_UNPIN, "unpin", WORK, {'B'}, "no pinned baseline: compare with the version before", NULL},

@@ -66,6 +66,7 @@ enum kb_action {
     KB_ACT_RESTART,
     KB_ACT_RETRY,
     KB_ACT_EXPORT,
+    KB_ACT_KEEP,
     KB_ACT_ALLOW,
     KB_ACT_TRACE,
     KB_ACT_SEEK_BACK,

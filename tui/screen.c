@@ -1,5 +1,6 @@
 #include "tui/screen.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "loop/session.h"
@@ -166,21 +167,27 @@ static char *place_to_edit(const struct screen *s, int *line)
     return kb_format("%s/%s", kb_session_bench_dir(s->session), file);
 }
 
-static void start_editor(struct screen *s)
+static void edit_at(struct screen *s, const char *path, int line)
 {
     struct kb_error e = {0};
-    int line = 1;
-    char *path = place_to_edit(s, &line);
-    if (!path) {
-        kb_fail(&e, NULL, NULL, "there is no source to edit%s", s->replay ? " in a replay" : "");
-        say(s, &e);
-        return;
-    }
     kb_terminal_leave(s->terminal);
     s->editor = kb_editor_start(path, line, &s->editor_fd, &e);
     if (s->editor < 0) {
         s->editor = 0;
         kb_terminal_enter(s->terminal);
+        say(s, &e);
+    }
+}
+
+static void start_editor(struct screen *s)
+{
+    struct kb_error e = {0};
+    int line = 1;
+    char *path = place_to_edit(s, &line);
+    if (path) {
+        edit_at(s, path, line);
+    } else {
+        kb_fail(&e, NULL, NULL, "there is no source to edit%s", s->replay ? " in a replay" : "");
         say(s, &e);
     }
     free(path);
@@ -222,6 +229,59 @@ static int open_session(struct screen *s)
     return 0;
 }
 
+static void begin_app(struct screen *s)
+{
+    bool ascii = s->app.ascii;
+    kb_app_init(&s->app, &s->model, ascii);
+    s->app.driver = (struct kb_driver){.context = s,
+                                       .command = do_command,
+                                       .source_line = source_line,
+                                       .source_line_count = source_line_count,
+                                       .code = code,
+                                       .trace = trace};
+    s->background = kb_background_new();
+    s->code = kb_code_store_new(s->background);
+}
+
+static void end_session(struct screen *s)
+{
+    kb_session_free(s->session);
+    kb_background_free(s->background);
+    kb_source_lines_free(s->sources);
+    kb_code_store_free(s->code);
+    s->background = NULL;
+    s->session = NULL;
+    s->sources = NULL;
+    s->code = NULL;
+}
+
+// The guess becomes files, and what was shown gives way to the bench that they are.
+static void keep_guess(struct screen *s)
+{
+    struct kb_guess_kept kept;
+    struct kb_error e = {0};
+    if (!s->session || kb_session_keep(s->session, &kept, &e)) {
+        if (!s->session)
+            kb_fail(&e, NULL, NULL, "a replay keeps nothing");
+        say(s, &e);
+        return;
+    }
+    end_session(s);
+    kb_app_free(&s->app);
+    kb_model_free(&s->model);
+    kb_model_init(&s->model);
+    begin_app(s);
+    s->session_options.kernel = NULL;
+    if (open_session(s))
+        s->quit = true;
+    else
+        edit_at(s, kept.reference, 1);
+    if (!s->quit)
+        snprintf(s->app.note, sizeof s->app.note, "kept as %s; write what is right in %s", kb_path_base(kept.bench),
+                 kb_path_base(kept.reference));
+    kb_guess_kept_free(&kept);
+}
+
 static void on_picker_key(struct screen *s, int key)
 {
     enum kb_picked picked = kb_picker_key(&s->picker, key);
@@ -260,6 +320,8 @@ static void on_key(void *context, int key, bool burst)
         suspend(s);
     if ((did & KB_DID_EDIT) && !s->editor)
         start_editor(s);
+    if ((did & KB_DID_KEEP) && !s->editor)
+        keep_guess(s);
 }
 
 static void read_keys(struct screen *s)
@@ -355,15 +417,7 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
     s->session_options.on_event = on_event;
     s->session_options.context = s;
     s->session_options.choices = &s->choices;
-    kb_app_init(&s->app, &s->model, s->app.ascii);
-    s->app.driver = (struct kb_driver){.context = s,
-                                       .command = do_command,
-                                       .source_line = source_line,
-                                       .source_line_count = source_line_count,
-                                       .code = code,
-                                       .trace = trace};
-    s->background = kb_background_new();
-    s->code = kb_code_store_new(s->background);
+    begin_app(s);
     if (!open_session(s))
         return 0;
     if (!s->choices.count) {
@@ -379,10 +433,7 @@ static int open_source(struct screen *s, const struct kb_options *o, struct kb_e
 static void close_all(struct screen *s)
 {
     kb_terminal_close(s->terminal); // first: the user has the shell back while workers end
-    kb_session_free(s->session);
-    kb_background_free(s->background);
-    kb_source_lines_free(s->sources);
-    kb_code_store_free(s->code);
+    end_session(s);
     kb_replay_free(s->replay);
     kb_app_free(&s->app);
     kb_model_free(&s->model);

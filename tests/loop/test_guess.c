@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/spawn.h"
+#include "bench/guess.h"
 #include "jit/compile.h"
 #include "support_program.h"
 #include "support_schema.h"
@@ -310,6 +311,112 @@ static void the_report_says_what_was_guessed(void **state)
     free(text);
 }
 
+static cJSON *json_of(const char *path)
+{
+    char *text;
+    size_t size;
+    assert_int_equal(kb_file_read(path, 8 << 20, &text, &size, NULL), 0);
+    cJSON *item = cJSON_ParseWithLength(text, size);
+    assert_non_null(item);
+    free(text);
+    return item;
+}
+
+static void fits_schema(const char *path)
+{
+    cJSON *schema = json_of(KB_SOURCE_DIR "/docs/bench.schema.json"), *document = json_of(path);
+    struct kb_text why = {0};
+    if (schema_check(schema, document, &why))
+        fail_msg("%s: %s", path, why.data);
+    kb_text_free(&why);
+    cJSON_Delete(schema);
+    cJSON_Delete(document);
+}
+
+// The schema that editors complete by.
+static void benches_fit_their_schema(void **state)
+{
+    (void)state;
+    fits_schema(KB_SOURCE_DIR "/kernels/softmax/bench.json");
+    fits_schema(KB_SOURCE_DIR "/docs/examples/softmax/bench.json");
+}
+
+// A kept guess is a bench: it opens, it waits for its reference, and then verifies.
+static void a_guess_is_kept(void **state)
+{
+    (void)state;
+    static const char source[] = "__global__ void scale(const float *x, float *y, float f, int n)\n"
+                                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = f * x[i]; }\n";
+    char *path = kb_path_join(dir, "scale.cu");
+    struct kb_guess_source given = {.path = path, .text = source, .size = strlen(source)};
+    struct kb_bench *bench;
+    struct kb_guess guess;
+    struct kb_guess_kept kept;
+    struct kb_error e = {0};
+    assert_int_equal(kb_bench_guess(&given, &bench, &guess, &e), 0);
+    if (kb_guess_keep(bench, path, &kept, &e))
+        fail_msg("%s", kb_error_line(&e));
+    fits_schema(kept.bench);
+    assert_string_equal(kb_path_base(kept.bench), "bench.json");
+    assert_string_equal(kb_path_base(kept.reference), "scale_reference.cu");
+    char *schema = kb_format("%s/.kbench/bench.schema.json", dir);
+    cJSON_Delete(json_of(schema));
+    free(schema);
+    char *text = once_of("scale.cu", NULL, source, true, 4); // the reference is not written yet
+    assert_non_null(strstr(text, "write what is right here"));
+    free(text);
+    program_write(
+        dir, "scale_reference.cu",
+        "extern \"C\" __global__ void scale_reference(const float *x, double *y, float f, int n)\n"
+        "{ size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; if (i < n) y[i] = (double)f * x[i]; }\n");
+    text = once_of("scale.cu", NULL, source, true, 0);
+    cJSON *document = schema_checked(text);
+    rung_is(document, "verify", "pass", "");
+    cJSON_Delete(document);
+    free(text);
+    kb_guess_kept_free(&kept);
+    assert_int_equal(kb_guess_keep(bench, path, &kept, &e), -1); // nothing that is there is overwritten
+    assert_non_null(strstr(kb_error_line(&e), "it is there already"));
+    kb_bench_free(bench);
+    kb_guess_free(&guess);
+    free(path);
+}
+
+// Beside a bench that does not list the file it has one of its own name; --kernel still asks for a guess.
+static void a_second_guess_is_kept(void **state)
+{
+    (void)state;
+    static const char source[] = "__global__ void one(float *x) { x[threadIdx.x] = 1; }\n"
+                                 "__global__ void two(float *x) { x[threadIdx.x] = 2; }\n"
+                                 "void f(float *x) { one<<<1, 32>>>(x); two<<<1, 32>>>(x); }\n";
+    char *path = kb_path_join(dir, "two.cu");
+    put(".", "bench.json",
+        "{\"kbench\": 1, \"name\": \"o\", \"args\": [{\"name\": \"x\", \"role\": \"output\", \"dtype\": \"f32\", "
+        "\"shape\": [32]}],\n\"variants\": [{\"name\": \"k\", \"source\": \"o.cu\", \"kernel\": \"o\", \"launch\": "
+        "{\"grid\": 1, \"block\": 32}}]}\n");
+    struct kb_guess_source given = {.path = path, .text = source, .size = strlen(source), .wanted = "two"};
+    struct kb_bench *bench;
+    struct kb_guess guess;
+    struct kb_guess_kept kept;
+    assert_int_equal(kb_bench_guess(&given, &bench, &guess, NULL), 0);
+    assert_int_equal(kb_guess_keep(bench, path, &kept, NULL), 0);
+    assert_string_equal(kb_path_base(kept.bench), "two.bench.json");
+    char *text = once_of("two.cu", NULL, source, true, 4);
+    cJSON *document = schema_checked(text);
+    assert_string_equal(kb_json_text(cJSON_GetArrayItem(kb_json_get(document, "variants"), 0), "kernel", ""), "two");
+    cJSON_Delete(document);
+    free(text);
+    text = once_of("two.cu", "one", source, true, 0);
+    document = schema_checked(text);
+    assert_string_equal(kb_json_text(cJSON_GetArrayItem(kb_json_get(document, "variants"), 0), "kernel", ""), "one");
+    cJSON_Delete(document);
+    free(text);
+    kb_guess_kept_free(&kept);
+    kb_bench_free(bench);
+    kb_guess_free(&guess);
+    free(path);
+}
+
 // What a bench says is no guess.
 static void a_bench_accuses(void **state)
 {
@@ -338,6 +445,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_report_says_what_was_guessed, make_dir, remove_dir),
+        cmocka_unit_test(benches_fit_their_schema),
+        cmocka_unit_test_setup_teardown(a_guess_is_kept, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_second_guess_is_kept, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_bench_accuses, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,9 +121,40 @@ static void test_screen(void **state)
     free(path);
 }
 
+// s: the guess becomes a bench with a reference to complete, in which the editor opens.
+static void test_keep(void **state)
+{
+    (void)state;
+    static const char source[] = "__global__ void twice(const float *x, float *y, int n)\n"
+                                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }\n";
+    static const char *const env[] = {"VISUAL=", "EDITOR=sh -c 'echo EDITING \"$@\"; read line' sh", NULL};
+    char dir[256];
+    snprintf(dir, sizeof dir, "%s/test-keep-XXXXXX", KB_BUILD_DIR);
+    assert_non_null(mkdtemp(dir));
+    char *path = kb_path_join(dir, "twice.cu"), *bench = kb_path_join(dir, "bench.json");
+    assert_int_equal(kb_file_replace(path, source, strlen(source), NULL), 0);
+    char *argv[] = {KB_BUILD_DIR "/kbench-tui", path, "--device", "cpu", NULL};
+    struct pty *pty = pty_start(argv, 120, 40, env);
+    assert_true(pty_wait(pty, "GUESSED launch 256x1x1, n = 4096: s keeps it, edit to change"));
+    assert_false(kb_is_file(bench));
+    pty_send(pty, "s");
+    assert_true(pty_wait(pty, "EDITING"));
+    assert_true(pty_wait(pty, "twice_reference.cu"));
+    assert_true(kb_is_file(bench));
+    pty_send(pty, "\n");
+    assert_true(pty_wait(pty, "kept as bench.json; write what is right in twice_reference.cu"));
+    assert_true(pty_wait_gone(pty, "GUESSED"));
+    pty_send(pty, "s");
+    assert_true(pty_wait(pty, "nothing is guessed here"));
+    pty_end(pty);
+    kb_remove_tree(dir);
+    free(path);
+    free(bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_keys), cmocka_unit_test(test_drawing),
-                                       cmocka_unit_test(test_screen)};
+                                       cmocka_unit_test(test_screen), cmocka_unit_test(test_keep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
