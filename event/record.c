@@ -323,6 +323,14 @@ void kb_record_copy(const struct kb_record *r, const void *from, void *to)
     }
 }
 
+double kb_value_number(const char *text)
+{
+    cJSON *item = text ? kb_json_value(text) : NULL;
+    double number = number_of(item);
+    cJSON_Delete(item);
+    return number;
+}
+
 static void add(double *to, double by)
 {
     if (!isnan(by))

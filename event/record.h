@@ -55,6 +55,8 @@ void kb_record_copy(const struct kb_record *, const void *from, void *to);
 // Fields whose name comes as data; NAN where there is none.
 // Adds numbers, also of records within and of named lists (not of lists of records); an unknown one adds nothing.
 void kb_record_add(const struct kb_record *, void *to, const void *from);
+// Of a VALUE; NAN where it is none, or only its text says all of it.
+double kb_value_number(const char *text);
 double kb_record_number(const struct kb_record *, const void *, const char *key);
 cJSON *kb_named_write(const struct kb_named *, int count); // the object; owned
 double kb_named_value(const struct kb_named *, int count, const char *name);

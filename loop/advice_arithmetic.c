@@ -1,5 +1,4 @@
 // Rules about arithmetic: its roof, its pipes, doubles, idle lanes.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice_rules.h"
 #include "loop/quantity.h"

@@ -1,5 +1,4 @@
 // The figures that rules test, taken out of the events.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice_parts.h"
 

@@ -1,5 +1,4 @@
 // Rules about memory: its roofs, how it is asked, what lies in local memory.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice_rules.h"
 #include "loop/quantity.h"

@@ -1,5 +1,4 @@
 // Rules about waiting: for results, for shared memory, at barriers, for the scheduler; launches and tails.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice_rules.h"
 #include "loop/quantity.h"

@@ -163,28 +163,28 @@ static cJSON *resources_of(const struct kb_model_version *v)
 static const char *const metric_keys[] = {"max_abs", "max_rel", "mse",        "rmse",      "psnr_db",   "cosine",
                                           "max_ulp", "scaled",  "mismatches", "unwritten", "nonfinite", "first_bad"};
 
-static cJSON *metrics_of(const cJSON *metrics, const char *reason)
+static cJSON *metrics_of(const struct kb_ev_metrics *metrics, const char *reason)
 {
     cJSON *item = cJSON_CreateObject();
-    copy_all(item, metrics, metric_keys, KB_COUNT(metric_keys), reason);
+    copy_record(item, &kb_record_metrics, metrics, metric_keys, KB_COUNT(metric_keys), reason);
     // No element is wrong: that there is no first one is knowledge.
-    if (metrics && kb_json_number(metrics, "mismatches", 1) == 0)
+    if (metrics && metrics->mismatches == 0)
         kb_json_set_text(item, "first_bad_reason", "no element is wrong");
     return item;
 }
 
-static cJSON *outputs_of(const cJSON *event)
+static cJSON *outputs_of(const struct kb_ev_case *c)
 {
+    static const char *const keys[] = {"tolerance", "margin"};
     cJSON *list = cJSON_CreateArray();
-    const cJSON *output;
-    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
+    for (int i = 0; c && i < c->outputs_count; i++) {
+        const struct kb_ev_output *output = &c->outputs[i];
         cJSON *item = cJSON_CreateObject();
-        kb_json_set_text(item, "arg", kb_json_text(output, "arg", "?"));
-        copy_known(item, output, "tolerance", "not compared");
-        copy_known(item, output, "margin", "not compared");
-        kb_json_set(item, "metrics", metrics_of(kb_json_get(output, "metrics"), "not compared"));
-        if (kb_json_text(output, "where", NULL))
-            kb_json_set_text(item, "where", kb_json_text(output, "where", ""));
+        kb_json_set_text(item, "arg", output->arg ?: "?");
+        copy_record(item, &kb_record_output, output, keys, KB_COUNT(keys), "not compared");
+        kb_json_set(item, "metrics", metrics_of(output->metrics, "not compared"));
+        if (output->where)
+            kb_json_set_text(item, "where", output->where);
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -246,35 +246,28 @@ static cJSON *params_of_case(const struct kb_model *m, int index)
                                  : kb_named_write(s->params, s->params_count);
 }
 
-static const char *case_status(const struct kb_model_case *c)
-{
-    return c->verify ? kb_json_text(c->verify, "status", "none")
-           : c->run  ? kb_json_text(c->run, "status", "none")
-                     : "none";
-}
-
 static cJSON *case_of(const struct kb_model *m, const struct kb_model_version *v, int index)
 {
     const struct kb_model_case *c = &v->cases[index];
-    const cJSON *event = c->verify ? c->verify : c->run;
+    const struct kb_ev_case *result = kb_model_result(c);
     const struct kb_ev_bench_case *own = kb_model_case(m, index);
     cJSON *item = cJSON_CreateObject();
     kb_json_set_text(item, "label", own->label ?: "");
     kb_json_set(item, "params", params_of_case(m, index));
-    kb_json_set_text(item, "status", case_status(c));
+    kb_json_set_text(item, "status", result && result->status ? result->status : "none");
     const char *why, *weak = kb_model_weak(m, index, &why);
     kb_json_set_text(item, "weak", weak);
     if (!weak)
         kb_json_set_text(item, "weak_reason", why);
-    kb_json_set_text(item, "reason", kb_json_text(event, "reason", NULL));
+    kb_json_set_text(item, "reason", result ? result->reason : NULL);
     kb_json_set_text(item, "not_run", own->not_run);
     if (!own->not_run)
         kb_json_set_text(item, "not_run_reason", "it has its own size");
     double margin = kb_margin_of(v, index, &why);
     kb_json_measured(item, "margin", margin, why);
-    const cJSON *metrics = event ? kb_model_worst_metrics(v, index, NULL) : NULL;
+    const struct kb_ev_metrics *metrics = kb_model_worst_output(v, index)->metrics;
     kb_json_set(item, "metrics", metrics_of(metrics, "not compared with a reference"));
-    kb_json_set(item, "outputs", outputs_of(event));
+    kb_json_set(item, "outputs", outputs_of(result));
     add_timing(item, v, c);
     if (c->facts)
         kb_json_set(item, "facts", kb_record_write(&kb_record_counts, KB_WITHIN(c->facts, facts, counts)));
@@ -443,17 +436,15 @@ static void add_late(cJSON *item, const struct kb_model_version *v)
 // A variant that is a command: what it said of its own time, by case.
 static void add_reported(const struct kb_model *m, int index, cJSON *item)
 {
-    static const char *const keys[] = {"case",  "us",           "us_reason", "what",
-                                       "right", "right_reason", "roofline",  "source"};
+    static const char *const unsaid[] = {"what", "right", "roofline"};
     if (strcmp(m->variants[index].kind, "command"))
         return;
     cJSON *list = cJSON_AddArrayToObject(item, "reported");
     for (int c = 0; c < m->case_count; c++) {
-        const cJSON *said = kb_model_reported(m, index, c);
-        cJSON *entry = said ? cJSON_CreateObject() : NULL;
-        for (size_t k = 0; said && k < KB_COUNT(keys); k++)
-            if (kb_json_get(said, keys[k]))
-                kb_json_set(entry, keys[k], cJSON_Duplicate(kb_json_get(said, keys[k]), true));
+        const struct kb_ev_reported *said = kb_model_reported(m, index, c);
+        cJSON *entry = said ? kb_record_write(&kb_record_reported, said) : NULL;
+        for (size_t k = 0; said && !said->roofline && k < KB_COUNT(unsaid); k++) // it ended without a word
+            cJSON_DeleteItemFromObjectCaseSensitive(entry, unsaid[k]);
         if (entry)
             cJSON_AddItemToArray(list, entry);
     }

@@ -1,6 +1,5 @@
 // What is asked of the model.
 #include "loop/model.h"
-#include "base/json.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -85,23 +84,43 @@ const struct kb_ev_timing *kb_model_timing(const struct kb_model *m, const struc
     return v && case_index >= 0 && case_index < m->case_count ? v->cases[case_index].timing : NULL;
 }
 
-const cJSON *kb_model_worst_metrics(const struct kb_model_version *v, int case_index, const cJSON **output)
+const struct kb_ev_case *kb_model_result(const struct kb_model_case *c)
 {
-    const cJSON *worst = NULL, *best_output = NULL, *item;
-    const cJSON *event = v->cases[case_index].verify ? v->cases[case_index].verify : v->cases[case_index].run;
+    return c->verify ?: c->run;
+}
+
+bool kb_case_failed(const struct kb_ev_case *c)
+{
+    return c && c->status && !strcmp(c->status, "fail");
+}
+
+const struct kb_ev_output *kb_model_worst_output(const struct kb_model_version *v, int case_index)
+{
+    const struct kb_ev_output *worst = &kb_unknown_output;
+    const struct kb_ev_case *c = kb_model_result(&v->cases[case_index]);
     double most = -1, error = -1;
-    cJSON_ArrayForEach (item, kb_json_get(event, "outputs")) {
-        const cJSON *metrics = kb_json_get(item, "metrics");
-        double mismatches = kb_json_number(metrics, "mismatches", 0), scaled = kb_json_number(metrics, "scaled", 0);
-        if (metrics && (mismatches > most || (mismatches == most && scaled > error))) {
-            worst = metrics;
-            best_output = item;
+    for (int i = 0; c && i < c->outputs_count; i++) {
+        const struct kb_ev_metrics *m = c->outputs[i].metrics;
+        double mismatches = m ? fmax(m->mismatches, 0) : -1, scaled = m ? fmax(m->scaled, 0) : -1; // unknown: 0
+        if (mismatches > most || (mismatches == most && scaled > error)) {
+            worst = &c->outputs[i];
             most = mismatches;
             error = scaled;
         }
     }
-    if (output)
-        *output = best_output;
+    return worst;
+}
+
+double kb_metric_at(const struct kb_ev_metrics *m, size_t metric)
+{
+    return *(const double *)(const void *)((const char *)m + metric);
+}
+
+double kb_model_worst(const struct kb_model *m, const struct kb_model_version *v, size_t metric)
+{
+    double worst = NAN;
+    for (int i = 0; i < m->case_count; i++)
+        worst = fmax(worst, kb_metric_at(KB_WITHIN(kb_model_worst_output(v, i), metrics, metrics), metric));
     return worst;
 }
 
@@ -118,13 +137,13 @@ const char *kb_model_weak(const struct kb_model *m, int case_index, const char *
     return NULL;
 }
 
-const cJSON *kb_model_reported(const struct kb_model *m, int variant, int case_index)
+const struct kb_ev_reported *kb_model_reported(const struct kb_model *m, int variant, int case_index)
 {
-    char *key = kb_format("%d", case_index);
-    const cJSON *event =
-        variant >= 0 && variant < m->variant_count ? kb_json_get(m->variants[variant].reported, key) : NULL;
-    free(key);
-    return event;
+    const struct kb_model_variant *v = variant >= 0 && variant < m->variant_count ? &m->variants[variant] : NULL;
+    for (int i = 0; v && i < v->reported_count; i++)
+        if (v->reported[i].index == case_index)
+            return &v->reported[i];
+    return NULL;
 }
 
 const char *kb_model_reported_wait(const struct kb_model *m)

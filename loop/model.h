@@ -16,8 +16,8 @@ struct kb_rung_state {
     int64_t since_ms; // session time when it began to run
     bool doubt;       // NA since it failed on a guessed bench: perhaps the guess is wrong
 };
-struct kb_model_case { // latest of one case of one version; JSON of the last `case`, `timing`, `versus` event or NULL
-    cJSON *run, *verify;
+struct kb_model_case { // of one version: the last such event of each, or NULL
+    struct kb_ev_case *run, *verify;
     struct kb_ev_timing *timing;
     struct kb_ev_versus *versus;
     struct kb_ev_facts *facts; // of several launches: added up
@@ -60,7 +60,8 @@ struct kb_model_version {
 };
 struct kb_model_variant {
     char *name, *kind, *source, *kernel;
-    cJSON *reported;                   // of kind command: {"CASE": its `reported` event}; NULL: nothing yet
+    struct kb_ev_reported *reported; // of kind command: the last of each case
+    int reported_count, reported_capacity;
     struct kb_model_version *versions; // oldest first; the last one may be unfinished
     int version_count, version_capacity;
     char *file_state, *file_reason; // "missing", "unreadable"; NULL if fine
@@ -126,10 +127,17 @@ double kb_over_kernels(const struct kb_ev_resources *, size_t field, char how, c
 #define KB_OF_KERNEL(field) offsetof(struct kb_ev_kernel_resources, field)
 const struct kb_ev_timing *kb_model_timing(const struct kb_model *, const struct kb_model_version *, int); // or NULL
 // What a variant that is a command said of its own time on a case: the `reported` event; NULL: nothing yet.
-const cJSON *kb_model_reported(const struct kb_model *, int variant, int case_index);
+const struct kb_ev_reported *kb_model_reported(const struct kb_model *, int variant, int case_index);
 const char *kb_model_reported_wait(const struct kb_model *); // why a variant that is a command has said nothing yet
-// {metrics} of the worst output of a case (mismatches, then scaled error), or NULL.
-const cJSON *kb_model_worst_metrics(const struct kb_model_version *, int case_index, const cJSON **output);
+// The worst output of a case (mismatches, then scaled error); never NULL.
+const struct kb_ev_output *kb_model_worst_output(const struct kb_model_version *, int case_index);
+// What `verify` said of a case, else `run`; NULL: neither did.
+const struct kb_ev_case *kb_model_result(const struct kb_model_case *);
+bool kb_case_failed(const struct kb_ev_case *); // false for NULL
+// A metric of the worst output of each case, the largest: KB_WORST(m, v, max_abs); NAN: unknown.
+double kb_model_worst(const struct kb_model *, const struct kb_model_version *, size_t metric);
+#define KB_WORST(m, v, metric) kb_model_worst(m, v, offsetof(struct kb_ev_metrics, metric))
+double kb_metric_at(const struct kb_ev_metrics *, size_t metric); // the offset of a number
 // Which output that computes nothing the bench lets pass in this case; NULL with the reason: none, or not known.
 const char *kb_model_weak(const struct kb_model *, int case_index, const char **reason);
 // The first finding that fails the version at this rung; NULL: none.

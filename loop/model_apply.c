@@ -17,13 +17,6 @@ static void set_text(char **slot, const char *value)
     *slot = copy;
 }
 
-static void keep(cJSON **slot, const cJSON *event)
-{
-    cJSON *copy = event ? cJSON_Duplicate(event, true) : NULL;
-    cJSON_Delete(*slot);
-    *slot = copy;
-}
-
 void kb_model_init(struct kb_model *m)
 {
     *m = (struct kb_model){.headline = 0};
@@ -31,8 +24,8 @@ void kb_model_init(struct kb_model *m)
 
 static void free_case(struct kb_model_case *c)
 {
-    cJSON_Delete(c->run);
-    cJSON_Delete(c->verify);
+    KB_FORGET(c->run, case);
+    KB_FORGET(c->verify, case);
     KB_FORGET(c->timing, timing);
     KB_FORGET(c->versus, versus);
     KB_FORGET(c->facts, facts);
@@ -115,7 +108,9 @@ static void free_variant(struct kb_model_variant *v, int cases)
     free(v->kind);
     free(v->source);
     free(v->kernel);
-    cJSON_Delete(v->reported);
+    for (int i = 0; i < v->reported_count; i++)
+        kb_record_free(&kb_record_reported, &v->reported[i]);
+    free(v->reported);
     free(v->file_state);
     free(v->file_reason);
 }
@@ -217,7 +212,10 @@ static struct kb_model_variant take_variant(struct kb_model *old, const struct k
         struct kb_model_variant *o = &old->variants[same];
         v.versions = o->versions;
         v.reported = o->reported;
+        v.reported_count = o->reported_count;
+        v.reported_capacity = o->reported_capacity;
         o->reported = NULL;
+        o->reported_count = 0;
         v.version_count = o->version_count;
         v.version_capacity = o->version_capacity;
         o->versions = NULL;
@@ -369,11 +367,14 @@ static struct kb_model_case *case_of(struct kb_model *m, struct kb_model_version
     return index >= 0 && index < m->case_count ? &v->cases[index] : NULL;
 }
 
-static void apply_case(struct kb_model *m, struct kb_model_version *v, const cJSON *event)
+static void apply_case(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
 {
-    struct kb_model_case *c = case_of(m, v, kb_json_int(event, "case", -1));
-    if (c)
-        keep(!strcmp(kb_json_text(event, "rung", ""), "run") ? &c->run : &c->verify, event);
+    const struct kb_ev_case *result = e->body;
+    struct kb_model_case *c = case_of(m, v, result->index);
+    if (c && result->rung && !strcmp(result->rung, "run"))
+        KB_KEEP(c->run, e);
+    else if (c)
+        KB_KEEP(c->verify, e);
 }
 
 static void apply_timing(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
@@ -456,7 +457,7 @@ static void apply_verdict(struct kb_model *m, struct kb_model_version *v, const 
         drop_comparisons(m, e->variant, v->number);
 }
 
-static void apply_to_version(struct kb_model *m, struct kb_model_version *v, struct kb_event *e, const cJSON *event)
+static void apply_to_version(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
 {
     struct kb_model_case *c;
     switch (e->type) {
@@ -467,7 +468,7 @@ static void apply_to_version(struct kb_model *m, struct kb_model_version *v, str
         apply_verdict(m, v, e);
         break;
     case KB_EVENT_case:
-        apply_case(m, v, event);
+        apply_case(m, v, e);
         break;
     case KB_EVENT_timing:
         apply_timing(m, v, e);
@@ -590,15 +591,22 @@ static void apply_file(struct kb_model *m, const struct kb_event *e)
     set_text(&m->variants[i].file_reason, bad ? file->reason : NULL);
 }
 
-static void apply_reported(struct kb_model *m, const cJSON *event)
+static void apply_reported(struct kb_model *m, const struct kb_event *e)
 {
-    int i = kb_model_variant_index(m, kb_json_text(event, "variant", NULL));
-    char *key = kb_format("%d", (int)kb_json_int(event, "case", 0));
-    if (i >= 0 && !m->variants[i].reported)
-        m->variants[i].reported = cJSON_CreateObject();
-    if (i >= 0)
-        kb_json_set(m->variants[i].reported, key, cJSON_Duplicate(event, true));
-    free(key);
+    int i = kb_model_variant_index(m, e->variant);
+    struct kb_ev_reported *said = e->body, before = *said;
+    if (i < 0)
+        return;
+    struct kb_model_variant *v = &m->variants[i];
+    int k = 0;
+    while (k < v->reported_count && v->reported[k].index != said->index)
+        k++;
+    if (k == v->reported_count) {
+        KB_GROW(v->reported, v->reported_count, v->reported_capacity);
+        kb_record_init(&kb_record_reported, &v->reported[v->reported_count++]);
+    }
+    *said = v->reported[k];
+    v->reported[k] = before;
 }
 
 static void apply_permission(struct kb_model *m, struct kb_event *e)
@@ -622,7 +630,7 @@ static void apply_status(struct kb_model *m, const struct kb_ev_status *status)
     set_text(&m->status_remedy, status->remedy);
 }
 
-static void apply_to_session(struct kb_model *m, struct kb_event *e, const cJSON *event)
+static void apply_to_session(struct kb_model *m, struct kb_event *e)
 {
     int i = kb_model_variant_index(m, e->variant);
     switch (e->type) {
@@ -645,7 +653,7 @@ static void apply_to_session(struct kb_model *m, struct kb_event *e, const cJSON
         apply_file(m, e);
         break;
     case KB_EVENT_reported:
-        apply_reported(m, event);
+        apply_reported(m, e);
         break;
     case KB_EVENT_device:
         KB_KEEP(m->device, e);
@@ -697,9 +705,9 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
     if (kb_event_read(event, &e))
         return 0;
     if ((v = event_version(m, &e)))
-        apply_to_version(m, v, &e, event);
+        apply_to_version(m, v, &e);
     if (e.body)
-        apply_to_session(m, &e, event);
+        apply_to_session(m, &e);
     kb_event_free(&e);
     return 0;
 }

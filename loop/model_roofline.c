@@ -1,5 +1,4 @@
 // A version's place under the roofs, from what the hardware counted.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/model.h"
 

@@ -45,13 +45,12 @@ static void add_races(struct kb_ev_proof *p, const struct kb_model_version *v)
 static void add_cases(struct kb_ev_proof *p, const struct kb_model *m, const struct kb_model_version *v)
 {
     for (int i = 0; i < m->case_count; i++) {
-        const struct kb_model_case *c = &v->cases[i];
-        const cJSON *event = c->verify ? c->verify : c->run;
-        if (!strcmp(kb_json_text(event, "status", ""), "na"))
-            add(p, "not run", kb_model_case(m, i)->label ?: "?", kb_json_text(event, "reason", NULL), true);
+        const struct kb_ev_case *c = kb_model_result(&v->cases[i]) ?: &kb_unknown_case;
+        if (c->status && !strcmp(c->status, "na"))
+            add(p, "not run", kb_model_case(m, i)->label ?: "?", c->reason, true);
     }
     for (int i = 0; i < m->case_count; i++)
-        if (kb_model_case(m, i)->not_run && (v->cases[i].verify || v->cases[i].run))
+        if (kb_model_case(m, i)->not_run && kb_model_result(&v->cases[i]))
             add(p, "not run", kb_model_case(m, i)->not_run, NULL, false);
 }
 
@@ -70,11 +69,9 @@ struct kb_ev_proof kb_proof_of(const struct kb_model *m, const struct kb_model_v
     add_cases(&p, m, v);
     add_races(&p, v);
     add_inputs(&p, v->not_tried, v->not_tried_count);
-    for (int i = 0; i < m->case_count; i++) {
-        const cJSON *item;
-        cJSON_ArrayForEach (item, kb_json_get(v->cases[i].verify, "not_tried"))
-            add_inputs(&p, &item->valuestring, cJSON_IsString(item));
-    }
+    for (int i = 0; i < m->case_count; i++)
+        if (v->cases[i].verify)
+            add_inputs(&p, v->cases[i].verify->not_tried, v->cases[i].verify->not_tried_count);
     return p;
 }
 
@@ -152,25 +149,25 @@ cJSON *kb_seeds_document(const struct kb_model_version *v)
 }
 
 // Recordings of before have no margin; the deciding metric and its bound tell most of it.
-static double margin_of_output(const cJSON *output)
+static double margin_of_output(const struct kb_ev_output *o)
 {
-    const cJSON *tolerance = kb_json_get(output, "tolerance");
-    const char *metric = kb_json_text(tolerance, "metric", "");
-    if (kb_json_get(output, "margin"))
-        return kb_json_number(output, "margin", NAN);
+    const struct kb_ev_tolerance *tolerance = KB_WITHIN(o, tolerance, tolerance);
+    const char *metric = tolerance->metric ?: "";
+    if (!isnan(o->margin) || o->margin_reason)
+        return o->margin;
     bool distance = !strcmp(metric, "scaled") || !strncmp(metric, "max_", 4) || !strcmp(metric, "rmse");
-    double bound = kb_json_number(tolerance, "bound", NAN);
-    return distance && bound > 0 ? kb_json_number(kb_json_get(output, "metrics"), metric, NAN) / bound : NAN;
+    double value = kb_record_number(&kb_record_metrics, KB_WITHIN(o, metrics, metrics), metric);
+    return distance && tolerance->bound > 0 ? value / tolerance->bound : NAN;
 }
 
 double kb_margin_of(const struct kb_model_version *v, int index, const char **reason)
 {
-    const cJSON *output;
+    const struct kb_ev_case *c = v->cases[index].verify;
     double worst = NAN;
     const char *why = "not compared with a reference";
-    cJSON_ArrayForEach (output, kb_json_get(v->cases[index].verify, "outputs")) {
-        worst = fmax(worst, margin_of_output(output)); // of a number and a NAN the number
-        why = kb_json_text(output, "margin_reason", why);
+    for (int i = 0; c && i < c->outputs_count; i++) {
+        worst = fmax(worst, margin_of_output(&c->outputs[i])); // of a number and a NAN the number
+        why = c->outputs[i].margin_reason ?: why;
     }
     if (reason)
         *reason = isnan(worst) ? why : NULL;

@@ -1,5 +1,4 @@
 #include "loop/report.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/advice.h"
 #include "loop/findings.h"
@@ -77,16 +76,6 @@ static char *number(double value, const char *format)
     return text;
 }
 
-static double worst_metric(const struct kb_model *m, const struct kb_model_version *v, const char *key)
-{
-    double worst = NAN;
-    for (int i = 0; i < m->case_count; i++) {
-        double value = kb_json_number(kb_model_worst_metrics(v, i, NULL), key, NAN);
-        worst = !isfinite(worst) ? value : isfinite(value) ? fmax(worst, value) : worst;
-    }
-    return worst;
-}
-
 static char *versus_cell(const struct kb_model *m, const struct kb_model_version *v)
 {
     const struct kb_ev_versus *versus = m->headline < m->case_count ? v->cases[m->headline].versus : NULL;
@@ -118,8 +107,8 @@ static void fill_row(const struct kb_model *m, int index, bool ascii, struct row
     row->cells[RUNGS] = marks(v, ascii);
     row->cells[REGISTERS] = number(kb_over_kernels(v->resources, KB_OF_KERNEL(registers), '>', &unused), "d");
     row->cells[OCCUPANCY] = number(kb_over_kernels(v->resources, KB_OF_KERNEL(occupancy), '<', &unused), "%");
-    row->cells[MAX_ABS] = number(worst_metric(m, v, "max_abs"), "g");
-    row->cells[SCALED] = number(worst_metric(m, v, "scaled"), "g");
+    row->cells[MAX_ABS] = number(KB_WORST(m, v, max_abs), "g");
+    row->cells[SCALED] = number(KB_WORST(m, v, scaled), "g");
     row->cells[MARGIN] = number(kb_worst_margin(m, v), "margin");
     row->cells[COLD] = v->impossible ? kb_strdup("impossible") : number(v->cold_us, "us");
     row->cells[WARM] = number(v->warm_us, "us");
@@ -199,13 +188,11 @@ static void add_bad_cases(const struct kb_model *m, const struct kb_model_versio
     int shown = 0;
     for (int i = 0; i < m->case_count && shown < FIRST_ERRORS; i++) {
         const struct kb_model_case *c = &v->cases[i];
-        const cJSON *bad = !strcmp(kb_json_text(c->run, "status", ""), "fail")      ? c->run
-                           : !strcmp(kb_json_text(c->verify, "status", ""), "fail") ? c->verify
-                                                                                    : NULL;
-        if (!bad || (said && strstr(said, kb_json_text(bad, "reason", "failed"))))
+        const struct kb_ev_case *bad = kb_case_failed(c->run) ? c->run : c->verify;
+        if (!kb_case_failed(bad) || (said && strstr(said, bad->reason ?: "failed")))
             continue;
         shown++;
-        kb_text_addf(out, "    case %s: %s\n", kb_json_text(bad, "label", "?"), kb_json_text(bad, "reason", "failed"));
+        kb_text_addf(out, "    case %s: %s\n", bad->label ?: "?", bad->reason ?: "failed");
     }
 }
 
@@ -257,8 +244,7 @@ static void add_reported(const struct kb_model *m, struct kb_text *out)
 {
     for (int i = 0; i < m->variant_count; i++)
         for (int c = 0; c < m->case_count && !strcmp(m->variants[i].kind, "command"); c++) {
-            const cJSON *said = kb_model_reported(m, i, c), *right = kb_json_get(said, "right");
-            double us = kb_json_number(said, "us", NAN);
+            const struct kb_ev_reported *said = kb_model_reported(m, i, c);
             if (!said && c != m->headline)
                 continue;
             kb_text_addf(out, "\n%s, case %s: ", m->variants[i].name, kb_model_case(m, c)->label ?: "?");
@@ -266,18 +252,18 @@ static void add_reported(const struct kb_model *m, struct kb_text *out)
                 kb_text_addf(out, "no time: %s\n", kb_model_reported_wait(m));
                 continue;
             }
-            if (isfinite(us))
-                kb_text_addf(out, "%.*f us, reported by the command%s%s; %s%s%s\n", us < 10 ? 3 : 2, us,
-                             kb_json_text(said, "what", NULL) ? ": " : "", kb_json_text(said, "what", ""),
-                             cJSON_IsTrue(right)    ? "its outputs are right"
-                             : cJSON_IsFalse(right) ? "its outputs are wrong: "
+            if (isfinite(said->us))
+                kb_text_addf(out, "%.*f us, reported by the command%s%s; %s%s%s\n", said->us < 10 ? 3 : 2, said->us,
+                             said->what ? ": " : "", said->what ?: "",
+                             said->right == KB_YES  ? "its outputs are right"
+                             : said->right == KB_NO ? "its outputs are wrong: "
                                                     : "not verified: ",
-                             kb_json_text(said, "right_reason", ""),
-                             kb_json_bool(kb_json_get(said, "roofline"), "impossible", false)
+                             said->right_reason ?: "",
+                             KB_WITHIN(said, roofline, roofline)->impossible
                                  ? "; impossible: faster than the device can move the data"
                                  : "");
             else
-                kb_text_addf(out, "no time: %s\n", kb_json_text(said, "us_reason", "it gave no reason"));
+                kb_text_addf(out, "no time: %s\n", said->us_reason ?: "it gave no reason");
         }
 }
 

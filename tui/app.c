@@ -1,5 +1,4 @@
 #include "tui/app.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/session.h"
 #include "tui/view.h"
@@ -121,8 +120,8 @@ const char *kb_app_case_label(const struct kb_app *a, int index)
 void kb_app_case_marks(const struct kb_app *a, int index, bool here, struct kb_line *l)
 {
     const struct kb_model_version *v = kb_app_version(a);
-    const cJSON *event = v ? (v->cases[index].verify ? v->cases[index].verify : v->cases[index].run) : NULL;
-    const char *status = kb_json_text(event, "status", "");
+    const struct kb_ev_case *result = v ? kb_model_result(&v->cases[index]) : NULL;
+    const char *status = result && result->status ? result->status : "";
     bool pass = !strcmp(status, "pass"), fail = !strcmp(status, "fail");
     enum kb_style style = pass ? KB_STYLE_GOOD : fail ? KB_STYLE_BAD : KB_STYLE_DIM;
     enum kb_sign sign = pass ? KB_SIGN_PASS : fail ? KB_SIGN_FAIL : KB_SIGN_NONE;

@@ -1,5 +1,4 @@
 #include "tui/detail.h"
-#include "base/json.h"
 #include "base/memory.h"
 
 #include <math.h>

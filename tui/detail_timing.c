@@ -1,4 +1,3 @@
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/detail.h"
 

@@ -1,5 +1,4 @@
 // The whole screen from the app's state: bars, ladder, verdict, panes, footer.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/app.h"
 #include "tui/format.h"

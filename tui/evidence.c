@@ -1,5 +1,4 @@
 #include "tui/evidence.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 

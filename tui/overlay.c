@@ -1,5 +1,4 @@
 // What lies over the panes: help, the case picker, questions.
-#include "base/json.h"
 #include "loop/session.h"
 #include "tui/app.h"
 #include "tui/format.h"

@@ -1,5 +1,4 @@
 #include "tui/verdict.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/format.h"
 
@@ -74,15 +73,10 @@ int kb_doubted_rung(const struct kb_model_version *v)
     return -1;
 }
 
-static bool case_failed(const cJSON *event)
-{
-    return !strcmp(kb_json_text(event, "status", ""), "fail");
-}
-
 int kb_first_bad_case(const struct kb_model *m, const struct kb_model_version *v)
 {
     for (int i = 0; v && i < m->case_count; i++)
-        if (case_failed(v->cases[i].run) || case_failed(v->cases[i].verify))
+        if (kb_case_failed(v->cases[i].run) || kb_case_failed(v->cases[i].verify))
             return i;
     return -1;
 }
@@ -112,9 +106,10 @@ static enum kb_outcome found(const struct kb_model_version *v, int rung)
 // What a failed case means. Without figures of an output nothing was compared: the kernel faulted.
 static enum kb_outcome of_case(const struct kb_model_case *c)
 {
-    const cJSON *event = case_failed(c->run) ? c->run : c->verify, *output;
-    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
-        if (kb_json_text(output, "reason", NULL) || cJSON_GetArraySize(kb_json_get(output, "metrics")))
+    const struct kb_ev_case *result = kb_case_failed(c->run) ? c->run : c->verify;
+    for (int i = 0; result && i < result->outputs_count; i++) {
+        const struct kb_ev_metrics *m = KB_WITHIN(&result->outputs[i], metrics, metrics);
+        if (result->outputs[i].reason || !isnan(m->unwritten) || !isnan(m->mismatches) || !isnan(m->max_abs))
             return KB_OUTCOME_WRONG;
     }
     return KB_OUTCOME_CRASHED;
@@ -212,51 +207,45 @@ const struct kb_ev_message *kb_first_error(const struct kb_ev_errors *e)
     return NULL;
 }
 
-static void add_value(struct kb_text *out, const cJSON *value)
+static void add_value(struct kb_text *out, const char *value)
 {
-    if (cJSON_IsNumber(value))
-        kb_text_addf(out, "%.6g", value->valuedouble);
+    double number = kb_value_number(value);
+    if (isnan(number))
+        kb_text_add(out, value ?: "unknown");
     else
-        kb_text_add(out, cJSON_IsString(value) ? value->valuestring : "unknown");
+        kb_text_addf(out, "%.6g", number);
 }
 
-static void add_first_bad(struct kb_text *out, const cJSON *output, const cJSON *bad)
+static void add_first_bad(struct kb_text *out, const struct kb_ev_output *output, const struct kb_ev_element *bad)
 {
-    const cJSON *index;
-    bool first = true;
-    kb_text_addf(out, "%s[", kb_json_text(output, "arg", "?"));
-    cJSON_ArrayForEach (index, kb_json_get(bad, "index")) {
-        kb_text_addf(out, "%s%.0f", first ? "" : ",", index->valuedouble);
-        first = false;
-    }
+    kb_text_addf(out, "%s[", output->arg ?: "?");
+    for (int i = 0; i < bad->index_count; i++)
+        kb_text_addf(out, "%s%.0f", i ? "," : "", bad->index[i]);
     kb_text_add(out, "]: got ");
-    add_value(out, kb_json_get(bad, "got"));
+    add_value(out, bad->got);
     kb_text_add(out, ", want ");
-    add_value(out, kb_json_get(bad, "want"));
+    add_value(out, bad->want);
 }
 
-static void add_count(struct kb_text *out, const cJSON *metrics, const char *key, const char *format)
+static void add_count(struct kb_text *out, double n, const char *format)
 {
-    double n = kb_json_number(metrics, key, 0);
     if (n > 0) {
         kb_text_add(out, out->size ? "; " : "");
         kb_text_addf(out, format, kb_show_count(n).s);
     }
 }
 
-void kb_explain_output(struct kb_text *out, const cJSON *output)
+void kb_explain_output(struct kb_text *out, const struct kb_ev_output *output)
 {
-    const cJSON *metrics = kb_json_get(output, "metrics"), *bad = kb_json_get(metrics, "first_bad");
-    double wrong = kb_json_number(metrics, "mismatches", 0), of = kb_json_number(output, "elements", NAN);
-    if (cJSON_IsObject(bad))
-        add_first_bad(out, output, bad);
-    if (wrong > 0 && isnan(of))
-        kb_text_addf(out, "%s%s wrong", out->size ? "; " : "", kb_show_count(wrong).s);
-    else if (wrong > 0)
-        kb_text_addf(out, "%s%s of %s wrong", out->size ? "; " : "", kb_show_count(wrong).s, kb_show_count(of).s);
-    add_count(out, metrics, "unwritten", "%s never written");
-    add_count(out, metrics, "nonfinite", "%s not finite");
-    add_count(out, metrics, "guard_bytes_changed", "%s bytes changed outside the buffer");
+    const struct kb_ev_metrics *m = KB_WITHIN(output, metrics, metrics);
+    if (m->first_bad)
+        add_first_bad(out, output, m->first_bad);
+    add_count(out, m->mismatches, isnan(output->elements) ? "%s wrong" : "%s");
+    if (m->mismatches > 0 && !isnan(output->elements))
+        kb_text_addf(out, " of %s wrong", kb_show_count(output->elements).s);
+    add_count(out, m->unwritten, "%s never written");
+    add_count(out, m->nonfinite, "%s not finite");
+    add_count(out, m->guard_bytes_changed, "%s bytes changed outside the buffer");
     if (!out->size)
-        kb_text_add(out, kb_json_text(output, "reason", ""));
+        kb_text_add(out, output->reason ?: "");
 }

@@ -57,7 +57,7 @@ int kb_doubted_rung(const struct kb_model_version *);
 // The first with severity error; NULL if none, or for NULL.
 const struct kb_ev_message *kb_first_error(const struct kb_ev_errors *);
 // "y[3,1020]: got 0.125, want 0.0313", or what else is wrong with an output; "" if nothing.
-void kb_explain_output(struct kb_text *, const cJSON *output);
+void kb_explain_output(struct kb_text *, const struct kb_ev_output *);
 
 void kb_ladder_line(struct kb_line *, const struct kb_subject *, int width); // as much as width columns take
 void kb_verdict_line(struct kb_line *, const struct kb_subject *);

@@ -1,4 +1,3 @@
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/findings.h"
 #include "loop/proof.h"
@@ -126,22 +125,21 @@ static void add_rate(struct kb_line *l, const struct kb_ev_timing *timing)
 static void add_error(struct kb_line *l, const struct kb_subject *s)
 {
     double worst = NAN;
-    const cJSON *deciding = NULL, *of = NULL;
+    const struct kb_ev_output *of = &kb_unknown_output;
     for (int i = 0; i < s->model->case_count; i++) {
-        const cJSON *output = NULL, *metrics = kb_model_worst_metrics(s->version, i, &output);
-        double x = kb_json_number(metrics, "max_abs", NAN);
+        const struct kb_ev_output *output = kb_model_worst_output(s->version, i);
+        double x = KB_WITHIN(output, metrics, metrics)->max_abs;
         if (!isnan(x) && (isnan(worst) || x > worst)) {
             worst = x;
-            deciding = kb_json_get(output, "tolerance");
-            of = metrics;
+            of = output;
         }
     }
     if (isnan(worst))
         return;
     gap(l);
     kb_spanf(l, KB_STYLE_TEXT, "max_abs %s", kb_show_error(worst).s);
-    double psnr = kb_json_number(of, "psnr_db", NAN);
-    if (!strcmp(kb_json_text(deciding, "metric", ""), "psnr_db") && !isnan(psnr))
+    double psnr = KB_WITHIN(of, metrics, metrics)->psnr_db;
+    if (!strcmp(KB_WITHIN(of, tolerance, tolerance)->metric ?: "", "psnr_db") && !isnan(psnr))
         kb_spanf(l, KB_STYLE_TEXT, "  PSNR %.0f dB", psnr);
 }
 
@@ -266,24 +264,24 @@ static void add_wrong(struct kb_line *l, const struct kb_subject *s)
 {
     int index = kb_first_bad_case(s->model, s->version);
     const struct kb_model_case *c = &s->version->cases[index];
-    const cJSON *event = !strcmp(kb_json_text(c->run, "status", ""), "fail") ? c->run : c->verify, *output;
-    kb_spanf(l, KB_STYLE_TEXT, "   case %s: ", kb_json_text(event, "label", "?"));
-    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
+    const struct kb_ev_case *result = kb_case_failed(c->run) ? c->run : c->verify;
+    kb_spanf(l, KB_STYLE_TEXT, "   case %s: ", result->label ?: "?");
+    for (int i = 0; i < result->outputs_count; i++) {
+        const struct kb_ev_output *output = &result->outputs[i];
+        const struct kb_ev_metrics *m = KB_WITHIN(output, metrics, metrics);
         struct kb_text why = {0};
-        bool wrong = kb_json_number(kb_json_get(output, "metrics"), "mismatches", 0) > 0;
-        if (wrong || !strcmp(kb_json_text(output, "status", ""), "fail"))
+        if (m->mismatches > 0 || !strcmp(output->status ?: "", "fail"))
             kb_explain_output(&why, output);
         if (why.size) {
             kb_span(l, KB_STYLE_STRONG, why.data);
-            double max_abs = kb_json_number(kb_json_get(output, "metrics"), "max_abs", NAN);
-            if (!isnan(max_abs)) // no pair of numbers, no distance
-                kb_spanf(l, KB_STYLE_TEXT, "   max_abs %s", kb_show_error(max_abs).s);
+            if (!isnan(m->max_abs)) // no pair of numbers, no distance
+                kb_spanf(l, KB_STYLE_TEXT, "   max_abs %s", kb_show_error(m->max_abs).s);
             kb_text_free(&why);
             return;
         }
         kb_text_free(&why);
     }
-    kb_span(l, KB_STYLE_STRONG, kb_json_text(event, "reason", "it differs from the reference"));
+    kb_span(l, KB_STYLE_STRONG, result->reason ?: "it differs from the reference");
 }
 
 static void add_impossible(struct kb_line *l, const struct kb_subject *s)
@@ -369,24 +367,22 @@ static void add_last_good(struct kb_line *l, const struct kb_subject *s)
 // A variant that is a command has no versions and no verdict of its own.
 static void add_reported(struct kb_line *l, const struct kb_subject *s)
 {
-    const cJSON *said = kb_model_reported(s->model, s->variant, s->case_index), *right = kb_json_get(said, "right");
-    double us = kb_json_number(said, "us", NAN);
-    if (isnan(us)) {
+    const struct kb_ev_reported *said = kb_model_reported(s->model, s->variant, s->case_index);
+    if (!said || isnan(said->us)) {
         kb_spanf(l, KB_STYLE_DIM, "no time: %s",
-                 said ? kb_json_text(said, "us_reason", "it gave no reason") : kb_model_reported_wait(s->model));
+                 said ? said->us_reason ?: "it gave no reason" : kb_model_reported_wait(s->model));
         return;
     }
-    kb_span(l, KB_STYLE_NUMBER, kb_show_time(us).s);
-    kb_spanf(l, KB_STYLE_DIM, "   reported by the command%s%s", kb_json_text(said, "what", NULL) ? ": " : "",
-             kb_json_text(said, "what", ""));
-    if (kb_json_bool(kb_json_get(said, "roofline"), "impossible", false))
+    bool wrong = said->right == KB_NO;
+    kb_span(l, KB_STYLE_NUMBER, kb_show_time(said->us).s);
+    kb_spanf(l, KB_STYLE_DIM, "   reported by the command%s%s", said->what ? ": " : "", said->what ?: "");
+    if (KB_WITHIN(said, roofline, roofline)->impossible)
         kb_span(l, KB_STYLE_BAD, "   impossible: faster than the device can move the data");
-    if (cJSON_IsTrue(right))
+    if (said->right == KB_YES)
         kb_span(l, KB_STYLE_GOOD, "   outputs right");
     else
-        kb_spanf(l, cJSON_IsFalse(right) ? KB_STYLE_BAD : KB_STYLE_WARN, "   %s: %s",
-                 cJSON_IsFalse(right) ? "outputs wrong" : "not verified",
-                 kb_json_text(said, "right_reason", "no reason"));
+        kb_spanf(l, wrong ? KB_STYLE_BAD : KB_STYLE_WARN, "   %s: %s", wrong ? "outputs wrong" : "not verified",
+                 said->right_reason ?: "no reason");
 }
 
 void kb_verdict_line(struct kb_line *l, const struct kb_subject *s)

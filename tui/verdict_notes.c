@@ -1,5 +1,4 @@
 #include "tui/verdict_notes.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/findings.h"
 #include "loop/proof.h"
@@ -96,12 +95,12 @@ static const char *holding(const char *reason, const char *words)
 static const char *case_remark(const struct kb_model *m, const struct kb_model_version *v, const char *words)
 {
     for (int i = 0; v && i < m->case_count; i++) {
-        const cJSON *events[] = {v->cases[i].verify, v->cases[i].run};
-        for (size_t k = 0; k < KB_COUNT(events); k++) {
-            const cJSON *output;
-            const char *found = holding(kb_json_text(events[k], "reason", NULL), words);
-            cJSON_ArrayForEach (output, kb_json_get(events[k], "outputs"))
-                found = found ? found : holding(kb_json_text(output, "reason", NULL), words);
+        const struct kb_ev_case *results[] = {v->cases[i].verify, v->cases[i].run};
+        for (size_t k = 0; k < KB_COUNT(results); k++) {
+            const struct kb_ev_case *c = results[k] ?: &kb_unknown_case;
+            const char *found = holding(c->reason, words);
+            for (int o = 0; o < c->outputs_count && !found; o++)
+                found = holding(c->outputs[o].reason, words);
             if (found)
                 return found;
         }
@@ -126,12 +125,7 @@ const char *kb_differing_note(const struct kb_model *m, const struct kb_model_ve
     const char *found = holding(v->rungs[KB_RUNG_VERIFY].reason, "differ bitwise");
     found = found ? found : holding(v->rungs[KB_RUNG_RUN].reason, "differ bitwise");
     found = found ? found : case_remark(m, v, "differ bitwise");
-    for (int i = 0; !found && i < m->case_count; i++) {
-        const cJSON *metrics = kb_model_worst_metrics(v, i, NULL);
-        if (kb_json_number(metrics, "differing", 0) > 0)
-            found = "two runs on the same inputs differ bitwise";
-    }
-    return found;
+    return !found && KB_WORST(m, v, differing) > 0 ? "two runs on the same inputs differ bitwise" : found;
 }
 
 // The first of a kind, and how many more; of rungs all the names.

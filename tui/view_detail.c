@@ -1,6 +1,5 @@
 // All that is known about the version shown, in full length: verdict, rungs and their reasons, timing, resources,
 // counts, device. Where something is unknown, the reason stands here.
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "tui/detail.h"

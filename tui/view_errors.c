@@ -1,6 +1,5 @@
 // What is wrong, and how right it is: the compiler's errors at their source line, metrics by case, the first wrong
 // element and where the wrong ones lie.
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/proof.h"
 #include "tui/facts.h"
@@ -152,15 +151,18 @@ static void add_doubts(const struct kb_app *a, const struct kb_model_version *v,
     }
 }
 
+enum metric_form { DISTANCE, COUNT, MARGIN, COSINE, DECIBELS };
 static const struct {
-    const char *key, *head;
+    const char *head;
+    size_t at; // in kb_ev_metrics; MARGIN is of the outputs
     int width;
-    bool count; // a whole number
+    enum metric_form form;
 } metrics_shown[] = {
-    {"max_abs", "max_abs", 10, false}, {"mismatches", "wrong", 11, true},    {"margin", "of bound", 10, false},
-    {"max_rel", "max_rel", 10, false}, {"max_ulp", "ULP", 12, true},         {"rmse", "RMSE", 10, false},
-    {"cosine", "cosine", 11, false},   {"psnr_db", "PSNR dB", 9, false},     {"mse", "MSE", 10, false},
-    {"scaled", "scaled", 10, false},   {"differing", "differing", 11, true},
+#define OF(metric) offsetof(struct kb_ev_metrics, metric)
+    {"max_abs", OF(max_abs), 10, DISTANCE}, {"wrong", OF(mismatches), 11, COUNT},    {"of bound", 0, 10, MARGIN},
+    {"max_rel", OF(max_rel), 10, DISTANCE}, {"ULP", OF(max_ulp), 12, COUNT},         {"RMSE", OF(rmse), 10, DISTANCE},
+    {"cosine", OF(cosine), 11, COSINE},     {"PSNR dB", OF(psnr_db), 9, DECIBELS},   {"MSE", OF(mse), 10, DISTANCE},
+    {"scaled", OF(scaled), 10, DISTANCE},   {"differing", OF(differing), 11, COUNT},
 };
 
 static int label_width(const struct kb_app *a, int width)
@@ -184,17 +186,17 @@ static void add_metrics_head(struct kb_lines *out, int label, int width)
         kb_span_right(l, x += metrics_shown[i].width, KB_STYLE_DIM, metrics_shown[i].head);
 }
 
-static void add_metric(struct kb_line *l, int x, size_t which, const cJSON *metrics, double margin, bool fail)
+static void add_metric(struct kb_line *l, int x, size_t which, const struct kb_ev_metrics *m, double margin, bool fail)
 {
-    bool is_margin = !strcmp(metrics_shown[which].key, "margin"); // of the outputs, not of their metrics
-    double value = is_margin ? margin : kb_json_number(metrics, metrics_shown[which].key, NAN);
-    bool bad = fail && !strcmp(metrics_shown[which].key, "mismatches") && value > 0;
+    enum metric_form form = metrics_shown[which].form;
+    double value = form == MARGIN ? margin : kb_metric_at(m, metrics_shown[which].at);
+    bool bad = fail && metrics_shown[which].at == OF(mismatches) && value > 0;
     // A count that has no room is shown as a power of ten.
-    bool whole = metrics_shown[which].count && (int)strlen(kb_show_count(value).s) < metrics_shown[which].width;
-    struct kb_short text = whole ? kb_show_count(value) : is_margin ? kb_show_margin(value) : kb_show_error(value);
-    if (!strcmp(metrics_shown[which].key, "cosine") && !isnan(value))
+    bool whole = form == COUNT && (int)strlen(kb_show_count(value).s) < metrics_shown[which].width;
+    struct kb_short text = whole ? kb_show_count(value) : form == MARGIN ? kb_show_margin(value) : kb_show_error(value);
+    if (form == COSINE && !isnan(value))
         snprintf(text.s, sizeof text.s, "%.7f", value);
-    if (!strcmp(metrics_shown[which].key, "psnr_db") && !isnan(value) && !isinf(value))
+    if (form == DECIBELS && !isnan(value) && !isinf(value))
         snprintf(text.s, sizeof text.s, "%.1f", value);
     kb_span_right(l, x, isnan(value) ? KB_STYLE_UNKNOWN : bad ? KB_STYLE_BAD : KB_STYLE_NUMBER, text.s);
 }
@@ -203,15 +205,15 @@ static void add_case(const struct kb_app *a, const struct kb_model_version *v, i
                      struct kb_lines *out)
 {
     struct kb_line *l = kb_lines_add(out);
-    const struct kb_model_case *c = &v->cases[i];
-    const cJSON *event = c->verify ? c->verify : c->run, *metrics = kb_model_worst_metrics(v, i, NULL);
+    const struct kb_ev_case *result = kb_model_result(&v->cases[i]);
+    const struct kb_ev_metrics *metrics = KB_WITHIN(kb_model_worst_output(v, i), metrics, metrics);
     double margin = kb_margin_of(v, i, NULL);
-    bool fail = !strcmp(kb_json_text(event, "status", ""), "fail"), here = i == kb_app_case(a);
+    bool fail = kb_case_failed(result), here = i == kb_app_case(a);
     kb_app_case_marks(a, i, here, l);
     kb_span_cut(l, label, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, kb_app_case_label(a, i));
     int x = label + 4;
     kb_span_pad(l, x);
-    for (size_t k = 0; k < KB_COUNT(metrics_shown) && x + metrics_shown[k].width <= width && event; k++)
+    for (size_t k = 0; k < KB_COUNT(metrics_shown) && x + metrics_shown[k].width <= width && result; k++)
         add_metric(l, x += metrics_shown[k].width, k, metrics, margin, fail);
 }
 
@@ -228,18 +230,18 @@ static const char *heat_sign(int level, bool ascii)
 }
 
 // One sign for a part of the output's last two dimensions.
-static void add_map(const cJSON *output, int width, struct kb_lines *out)
+static void add_map(const struct kb_ev_output *output, int width, struct kb_lines *out)
 {
-    const cJSON *map = kb_json_get(output, "map");
-    int rows = (int)kb_json_int(map, "rows", 0), columns = (int)kb_json_int(map, "columns", 0);
-    const char *cells = kb_json_text(map, "cells", "");
+    const struct kb_ev_map *map = KB_WITHIN(output, map, map);
+    int rows = (int)map->rows, columns = (int)map->columns;
+    const char *cells = map->cells ?: "";
     if (rows < 1 || columns < 1 || rows > 4096 || columns > 4096 || strlen(cells) < (size_t)rows * (size_t)columns)
         return;
     kb_lines_add(out);
     struct kb_line *head = kb_lines_add(out);
-    kb_spanf(head, KB_STYLE_DIM, "where %s is wrong (%d x %d tiles)", kb_json_text(output, "arg", "?"), rows, columns);
-    if (kb_json_text(output, "where", NULL))
-        kb_lines_text(out, KB_STYLE_TEXT, width, 2, kb_json_text(output, "where", ""));
+    kb_spanf(head, KB_STYLE_DIM, "where %s is wrong (%d x %d tiles)", output->arg ?: "?", rows, columns);
+    if (output->where)
+        kb_lines_text(out, KB_STYLE_TEXT, width, 2, output->where);
     int twice = columns * 2 + 2 <= width ? 2 : 1;
     for (int y = 0; y < rows; y++) {
         struct kb_line *l = kb_lines_add(out);
@@ -253,20 +255,18 @@ static void add_map(const cJSON *output, int width, struct kb_lines *out)
     }
 }
 
-static void add_tolerance(const cJSON *output, int width, struct kb_lines *out)
+static void add_tolerance(const struct kb_ev_output *output, int width, struct kb_lines *out)
 {
-    const cJSON *t = kb_json_get(output, "tolerance"), *metrics = kb_json_get(output, "metrics");
-    const char *metric = kb_json_text(t, "metric", NULL);
-    if (!metric)
+    const struct kb_ev_tolerance *t = KB_WITHIN(output, tolerance, tolerance);
+    if (!t->metric)
         return;
+    double value = kb_record_number(&kb_record_metrics, KB_WITHIN(output, metrics, metrics), t->metric);
     struct kb_line line = {.ascii = out->ascii};
-    kb_spanf(&line, KB_STYLE_DIM, "%s decides by %s: ", kb_json_text(output, "arg", "?"), metric);
-    kb_span(&line, KB_STYLE_NUMBER, kb_show_error(kb_json_number(metrics, metric, NAN)).s);
-    kb_spanf(&line, KB_STYLE_DIM, ", bound %s (%s)", kb_show_error(kb_json_number(t, "bound", NAN)).s,
-             kb_json_text(t, "why", "declared"));
-    double margin = kb_json_number(output, "margin", NAN);
-    if (!isnan(margin))
-        kb_spanf(&line, KB_STYLE_NUMBER, ", %s of its bound", kb_show_margin(margin).s);
+    kb_spanf(&line, KB_STYLE_DIM, "%s decides by %s: ", output->arg ?: "?", t->metric);
+    kb_span(&line, KB_STYLE_NUMBER, kb_show_error(value).s);
+    kb_spanf(&line, KB_STYLE_DIM, ", bound %s (%s)", kb_show_error(t->bound).s, t->why ?: "declared");
+    if (!isnan(output->margin))
+        kb_spanf(&line, KB_STYLE_NUMBER, ", %s of its bound", kb_show_margin(output->margin).s);
     kb_lines_wrap(out, &line, width, 4, 0);
     kb_line_free(&line);
 }
@@ -277,15 +277,16 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
     if (index >= a->model->case_count)
         return;
     const struct kb_model_case *c = &v->cases[index];
-    const cJSON *event = c->verify ? c->verify : c->run, *output;
-    if (!event)
+    const struct kb_ev_case *result = kb_model_result(c);
+    if (!result)
         return;
     kb_lines_add(out);
     kb_spanf(kb_lines_add(out), KB_STYLE_TITLE, "case %s", kb_app_case_label(a, index));
-    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
+    for (int i = 0; i < result->outputs_count; i++) {
+        const struct kb_ev_output *output = &result->outputs[i];
         struct kb_text why = {0};
         kb_explain_output(&why, output);
-        bool fail = !strcmp(kb_json_text(output, "status", ""), "fail");
+        bool fail = !strcmp(output->status ?: "", "fail");
         if (why.size)
             kb_lines_text(out, fail ? KB_STYLE_BAD : KB_STYLE_TEXT, width, 0, why.data);
         kb_text_free(&why);
@@ -295,10 +296,9 @@ static void add_outputs(const struct kb_app *a, const struct kb_model_version *v
     }
     if (!v->finding_count) // older recordings have no others
         kb_facts_reports(KB_WITHIN(c->facts, facts, counts), width, out);
-    const char *reason = kb_json_text(event, "reason", NULL);
-    if (reason)
-        kb_lines_text(out, KB_STYLE_DIM, width, 0, reason);
-    if (!strcmp(kb_json_text(event, "set", ""), "reused"))
+    if (result->reason)
+        kb_lines_text(out, KB_STYLE_DIM, width, 0, result->reason);
+    if (!strcmp(result->set ?: "", "reused"))
         kb_lines_text(out, KB_STYLE_DIM, width, 0, "inputs of this case were seen before: no fresh set was ready");
 }
 
@@ -331,7 +331,7 @@ static void add_export(const struct kb_app *a, const struct kb_model_version *v,
 static bool any_case(const struct kb_app *a, const struct kb_model_version *v)
 {
     for (int i = 0; i < a->model->case_count; i++)
-        if (v->cases[i].run || v->cases[i].verify)
+        if (kb_model_result(&v->cases[i]))
             return true;
     return false;
 }

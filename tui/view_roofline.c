@@ -1,6 +1,5 @@
 // The roofline: axes are the machine's roofs and stay where they are; points move. Each version leaves a trail, the
 // dashed roof is a plain copy of the same footprint.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/format.h"
 #include "tui/plot.h"
@@ -298,12 +297,11 @@ static void draw_own(const struct kb_app *a, const struct kb_plot *p, const stru
 // What a command reports of itself; a wrong or impossible one has no place.
 static struct point reported(const struct kb_app *a, int variant, const struct kb_plot *p)
 {
-    const cJSON *said = kb_model_reported(a->model, variant, kb_app_pick_timed_case(a));
-    const cJSON *r = kb_json_get(said, "roofline");
-    bool none = cJSON_IsFalse(kb_json_get(said, "right")) || kb_json_bool(r, "impossible", false);
-    struct point point = {.intensity = none ? NAN : kb_json_number(r, "intensity", NAN),
-                          .attained = none ? NAN : kb_json_number(r, "attained_flops", NAN),
-                          .rate = none ? NAN : kb_json_number(r, "attained_bytes_per_s", NAN)};
+    const struct kb_ev_reported *said = kb_model_reported(a->model, variant, kb_app_pick_timed_case(a));
+    const struct kb_ev_roofline *r = KB_WITHIN(said, roofline, roofline);
+    if (r->impossible || (said && said->right == KB_NO))
+        r = &kb_unknown_roofline;
+    struct point point = {.intensity = r->intensity, .attained = r->attained_flops, .rate = r->attained_bytes_per_s};
     if (!(point.intensity > 0) && point.rate > 0) {
         point.intensity = p->x0;
         point.attained = p->x0 * point.rate;

@@ -1,5 +1,4 @@
 #include "tui/view_sass.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/view_sass_rows.h"
 

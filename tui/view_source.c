@@ -1,6 +1,5 @@
 // The kernel's source as it was compiled, with what each line costs beside it: samples of the hardware, or what the CPU
 // device counted. The hottest line is marked.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/evidence.h"
 #include "tui/format.h"

@@ -1,6 +1,5 @@
 // All variants side by side: newest version, what became of it, time, share of the roof, error, resources; without a
 // GPU what was counted instead of the time.
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "tui/facts.h"
@@ -28,12 +27,7 @@ static struct kb_short show_share(const struct kb_subject *s)
 
 static struct kb_short show_max_abs(const struct kb_subject *s)
 {
-    double worst = NAN;
-    for (int i = 0; i < s->model->case_count; i++) {
-        double x = kb_json_number(kb_model_worst_metrics(s->version, i, NULL), "max_abs", NAN);
-        worst = isnan(worst) || x > worst ? x : worst;
-    }
-    return kb_show_error(worst);
+    return kb_show_error(KB_WORST(s->model, s->version, max_abs));
 }
 
 static struct kb_short show_registers(const struct kb_subject *s)
@@ -149,37 +143,37 @@ static void add_trouble(struct kb_line *l, const struct kb_app *a, const struct 
 // A line to chase: what a command says of itself, as what it is.
 static void reported_row(struct kb_line *l, const struct kb_app *a, int i, int name, int width)
 {
-    const cJSON *said = kb_model_reported(a->model, i, kb_app_pick_timed_case(a)), *right = kb_json_get(said, "right");
-    double us = kb_json_number(said, "us", NAN);
-    bool here = i == a->variant, impossible = kb_json_bool(kb_json_get(said, "roofline"), "impossible", false);
+    const struct kb_ev_reported *said =
+        kb_model_reported(a->model, i, kb_app_pick_timed_case(a)) ?: &kb_unknown_reported;
+    const struct kb_ev_roofline *roofline = KB_WITHIN(said, roofline, roofline);
+    bool here = i == a->variant, right = said->right == KB_YES, wrong = said->right == KB_NO;
     kb_spanf(l, KB_STYLE_KEY, "%s ", here ? kb_sign(KB_SIGN_CURSOR, a->ascii) : " ");
     kb_span_cut(l, name, here ? KB_STYLE_STRONG : KB_STYLE_TEXT, a->model->variants[i].name);
     kb_span_right(l, name + 7, KB_STYLE_DIM, "line");
     kb_spanf(l,
-             cJSON_IsTrue(right)    ? KB_STYLE_GOOD
-             : cJSON_IsFalse(right) ? KB_STYLE_BAD
-                                    : KB_STYLE_DIM,
+             right   ? KB_STYLE_GOOD
+             : wrong ? KB_STYLE_BAD
+                     : KB_STYLE_DIM,
              " %s",
-             kb_sign(cJSON_IsTrue(right)    ? KB_SIGN_PASS
-                     : cJSON_IsFalse(right) ? KB_SIGN_FAIL
-                                            : KB_SIGN_NONE,
+             kb_sign(right   ? KB_SIGN_PASS
+                     : wrong ? KB_SIGN_FAIL
+                             : KB_SIGN_NONE,
                      a->ascii));
-    if (isnan(us) || cJSON_IsFalse(right) || impossible) {
-        const char *why = cJSON_IsFalse(right) ? kb_json_text(said, "right_reason", "its outputs are wrong")
-                          : impossible         ? "impossible: faster than the device can move the data"
-                          : said               ? kb_json_text(said, "us_reason", "it gave no reason")
-                                               : kb_model_reported_wait(a->model);
+    if (isnan(said->us) || wrong || roofline->impossible) {
+        const char *why = wrong                          ? said->right_reason ?: "its outputs are wrong"
+                          : roofline->impossible         ? "impossible: faster than the device can move the data"
+                          : said != &kb_unknown_reported ? said->us_reason ?: "it gave no reason"
+                                                         : kb_model_reported_wait(a->model);
         kb_span(l, KB_STYLE_DIM, " ");
-        kb_span_cut(l, width - kb_line_width(l), cJSON_IsFalse(right) || impossible ? KB_STYLE_BAD : KB_STYLE_DIM, why);
+        kb_span_cut(l, width - kb_line_width(l), wrong || roofline->impossible ? KB_STYLE_BAD : KB_STYLE_DIM, why);
         return;
     }
     int x = name + FIXED + timed[0].width;
-    kb_span_right(l, x, KB_STYLE_NUMBER, kb_show_time(us).s);
-    kb_span_right(l, x += timed[1].width, KB_STYLE_TEXT,
-                  kb_show_percent(kb_json_number(kb_json_get(said, "roofline"), "share", NAN)).s);
+    kb_span_right(l, x, KB_STYLE_NUMBER, kb_show_time(said->us).s);
+    kb_span_right(l, x += timed[1].width, KB_STYLE_TEXT, kb_show_percent(roofline->share).s);
     kb_span(l, KB_STYLE_DIM, "  ");
-    char *text = kb_format("reported by the command%s%s%s", cJSON_IsTrue(right) ? ", outputs right" : ", not verified",
-                           kb_json_text(said, "what", NULL) ? ": " : "", kb_json_text(said, "what", ""));
+    char *text = kb_format("reported by the command%s%s%s", right ? ", outputs right" : ", not verified",
+                           said->what ? ": " : "", said->what ?: "");
     kb_span_cut(l, width - kb_line_width(l), KB_STYLE_DIM, text);
     free(text);
 }

@@ -1,6 +1,5 @@
 // Why it is that fast: the dominant limit with its evidence and what to try, then sections, then counters with the peak
 // each is compared with. Without a GPU the same from what the CPU device counted.
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/evidence.h"
 #include "tui/facts.h"

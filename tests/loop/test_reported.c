@@ -42,7 +42,7 @@ static void each_timed_case_is_asked_for_once(void **state)
     const cJSON *event = bed_find(b, "reported case=2");
     assert_true(kb_json_number(event, "us", 0) == 12.5);
     assert_string_equal(kb_json_text(event, "source", ""), "reported by the command");
-    assert_true(kb_json_number(kb_model_reported(&b->model, 1, 2), "us", 0) == 12.5);
+    assert_true(kb_model_reported(&b->model, 1, 2)->us == 12.5);
     assert_null(kb_model_reported(&b->model, 1, 0)); // is not timed
     bed_until_event(b, "verdict variant=a");
     int asked = bed_log_count(b, "run report"); // once more where the first reading of a.cu ended a request
