@@ -10,99 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_text(char **slot, const char *value)
-{
-    char *copy = kb_strdup(value);
-    free(*slot);
-    *slot = copy;
-}
-
 void kb_model_init(struct kb_model *m)
 {
     *m = (struct kb_model){.headline = 0};
 }
 
-static void free_case(struct kb_model_case *c)
-{
-    KB_FORGET(c->run, case);
-    KB_FORGET(c->verify, case);
-    KB_FORGET(c->timing, timing);
-    KB_FORGET(c->versus, versus);
-    KB_FORGET(c->facts, facts);
-    *c = (struct kb_model_case){0};
-}
-
-static void forget_seeds(struct kb_model_version *v)
-{
-    for (int i = 0; i < v->seed_count; i++)
-        kb_record_free(&kb_record_seed, &v->seeds[i]);
-    free(v->seeds);
-    v->seeds = NULL;
-    v->seed_count = v->seed_capacity = 0;
-}
-
-static void forget_not_tried(struct kb_model_version *v)
-{
-    for (int i = 0; i < v->not_tried_count; i++)
-        free(v->not_tried[i]);
-    free(v->not_tried);
-    v->not_tried = NULL;
-    v->not_tried_count = 0;
-}
-
-static void forget_late(struct kb_model_version *v)
-{
-    KB_FORGET(v->goal, goal);
-    KB_FORGET(v->sections, sections);
-    KB_FORGET(v->counters, counters);
-    KB_FORGET(v->sass, sass);
-    KB_FORGET(v->advice, advice);
-    KB_FORGET(v->trace, trace);
-    kb_findings_drop(v, 0, KB_RUNGS);
-    free(v->findings);
-    v->findings = NULL;
-    v->finding_capacity = 0;
-    forget_not_tried(v);
-    forget_seeds(v);
-}
-
-static void clear_results(struct kb_model_version *v, int cases)
-{
-    for (int i = 0; v->cases && i < cases; i++)
-        free_case(&v->cases[i]);
-    for (int i = 0; i < KB_RUNGS; i++) {
-        free(v->rungs[i].reason);
-        v->rungs[i] = (struct kb_rung_state){.ms = NAN};
-    }
-    KB_FORGET(v->exported, exported);
-    forget_late(v);
-    v->cold_us = v->warm_us = v->first_verdict_ms = NAN;
-    v->impossible = false;
-}
-
-static void forget_compiled(struct kb_model_version *v)
-{
-    KB_FORGET(v->scan, scan);
-    KB_FORGET(v->errors, errors);
-    KB_FORGET(v->resources, resources);
-}
-
-static void free_version(struct kb_model_version *v, int cases)
-{
-    clear_results(v, cases);
-    free(v->cases);
-    free(v->key);
-    free(v->failed_rung);
-    free(v->fault_of);
-    free(v->git);
-    free(v->source_hash);
-    forget_compiled(v);
-}
-
 static void free_variant(struct kb_model_variant *v, int cases)
 {
     for (int i = 0; i < v->version_count; i++)
-        free_version(&v->versions[i], cases);
+        kb_version_free(&v->versions[i], cases);
     free(v->versions);
     free(v->name);
     free(v->kind);
@@ -151,15 +67,6 @@ void kb_model_free(struct kb_model *m)
     kb_model_init(m);
 }
 
-static void forget_details(struct kb_model_version *v, int cases)
-{
-    for (int i = 0; i < cases; i++)
-        free_case(&v->cases[i]);
-    forget_compiled(v);
-    forget_late(v);
-    v->forgotten = true;
-}
-
 // A session of a whole day must not grow: builds that never became a version go, and old versions keep their numbers
 // but not their documents (those are in the history).
 static void prune(struct kb_model_variant *variant, int cases)
@@ -168,13 +75,13 @@ static void prune(struct kb_model_variant *variant, int cases)
     for (int k = 0; k < variant->version_count; k++) {
         struct kb_model_version *v = &variant->versions[k];
         if (v->superseded && !v->number)
-            free_version(v, cases);
+            kb_version_free(v, cases);
         else
             variant->versions[kept++] = *v;
     }
     variant->version_count = kept;
     if (kept > KB_MODEL_DETAILED)
-        forget_details(&variant->versions[kept - KB_MODEL_DETAILED - 1], cases);
+        kb_version_forget(&variant->versions[kept - KB_MODEL_DETAILED - 1], cases);
 }
 
 static struct kb_model_version *add_version(struct kb_model *m, struct kb_model_variant *variant, const char *key)
@@ -187,7 +94,7 @@ static struct kb_model_version *add_version(struct kb_model *m, struct kb_model_
                                    .cases = kb_alloc(sizeof *v->cases * (size_t)(m->case_count + 1)),
                                    .started_ms = m->now_ms,
                                    .done_ms = -1};
-    clear_results(v, m->case_count);
+    kb_version_clear(v, m->case_count);
     return v;
 }
 
@@ -232,7 +139,7 @@ static void resize_cases(struct kb_model_variant *variant, int before, int after
     for (int k = 0; k < variant->version_count; k++) {
         struct kb_model_version *v = &variant->versions[k];
         for (int i = 0; i < before; i++) // results of another contract say nothing under this one
-            free_case(&v->cases[i]);
+            kb_version_free_case(&v->cases[i]);
         free(v->cases);
         v->cases = kb_alloc(sizeof *v->cases * (size_t)(after + 1));
     }
@@ -249,7 +156,7 @@ static bool same_contract(const struct kb_model *m, const struct kb_ev_session *
 static void apply_session(struct kb_model *m, struct kb_event *e)
 {
     const struct kb_ev_session *s = e->body;
-    set_text(&m->bench_error, s->error ? s->error->text ?: "?" : NULL);
+    kb_model_text(&m->bench_error, s->error ? s->error->text ?: "?" : NULL);
     if (s->error)
         return;
     char *focus = kb_strdup(m->variant_count ? m->variants[m->focus].name : s->focus);
@@ -269,7 +176,7 @@ static void apply_session(struct kb_model *m, struct kb_event *e)
     m->case_count = s->cases_count;
     m->headline = (int)s->headline;
     KB_KEEP(m->session, e);
-    set_text(&m->bench_name, kb_model_bench(m)->name ?: "?");
+    kb_model_text(&m->bench_name, kb_model_bench(m)->name ?: "?");
     int index = kb_model_variant_index(m, focus);
     m->focus = index < 0 ? 0 : index;
     free(focus);
@@ -310,215 +217,9 @@ static void apply_build(struct kb_model *m, const struct kb_event *e)
     } else if (v && !strcmp(state, "final")) {
         v->number = e->version;
         v->known = b->known;
-        set_text(&v->git, b->git);
-        set_text(&v->source_hash, b->source_hash);
-        set_text(&variant->file_state, NULL);
-    }
-}
-
-static void apply_rung(struct kb_model *m, struct kb_model_version *v, struct kb_ev_rung *r)
-{
-    int rung = kb_rung_parse(r->rung ?: ""), status = kb_status_parse(r->status ?: "?");
-    if (rung < 0 || status < 0)
-        return;
-    struct kb_rung_state *state = &v->rungs[rung];
-    if (status == KB_STATUS_RUNNING)
-        kb_findings_drop(v, rung, rung >= KB_RUNG_LATE ? rung + 1 : KB_RUNGS);
-    if (status == KB_STATUS_RUNNING && rung >= KB_RUNG_LATE) {
-        state->since_ms = m->now_ms;          // the verdict stands
-    } else if (status == KB_STATUS_RUNNING) { // a rung that starts again takes the ones behind it with it
-        for (int i = rung; i < KB_RUNGS; i++) {
-            set_text(&v->rungs[i].reason, NULL);
-            v->rungs[i] = (struct kb_rung_state){.ms = NAN};
-        }
-        if (rung <= KB_RUNG_VERIFY)
-            forget_seeds(v);
-        state->since_ms = m->now_ms;
-        v->status = KB_STATUS_RUNNING;
-        v->judged = false;
-        v->done_ms = -1;
-        set_text(&v->failed_rung, NULL);
-        set_text(&v->fault_of, NULL);
-    }
-    if (status == KB_STATUS_FAIL)
-        set_text(&v->fault_of, r->fault_of);
-    state->status = (enum kb_status)status;
-    state->ms = r->ms;
-    state->doubt = r->doubt;
-    set_text(&state->reason, r->reason);
-    if (rung == KB_RUNG_VERIFY) {
-        forget_not_tried(v);
-        v->not_tried = r->not_tried;
-        v->not_tried_count = r->not_tried_count;
-        r->not_tried = NULL;
-        r->not_tried_count = 0;
-    }
-}
-
-static void add_seed(struct kb_model_version *v, struct kb_ev_seed *seed)
-{
-    KB_GROW(v->seeds, v->seed_count, v->seed_capacity);
-    v->seeds[v->seed_count++] = *seed;
-    kb_record_init(&kb_record_seed, seed);
-}
-
-static struct kb_model_case *case_of(struct kb_model *m, struct kb_model_version *v, int64_t index)
-{
-    return index >= 0 && index < m->case_count ? &v->cases[index] : NULL;
-}
-
-static void apply_case(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
-{
-    const struct kb_ev_case *result = e->body;
-    struct kb_model_case *c = case_of(m, v, result->index);
-    if (c && result->rung && !strcmp(result->rung, "run"))
-        KB_KEEP(c->run, e);
-    else if (c)
-        KB_KEEP(c->verify, e);
-}
-
-static void apply_timing(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
-{
-    const struct kb_ev_timing *t = e->body;
-    struct kb_model_case *c = case_of(m, v, t->index);
-    if (!c)
-        return;
-    KB_KEEP(c->timing, e);
-    if (t->index != m->headline)
-        return;
-    v->impossible = KB_WITHIN(t, roofline, roofline)->impossible;
-    if (v->status == KB_STATUS_FAIL) // measured while `races` found it wrong
-        return;
-    v->cold_us = v->impossible ? NAN : KB_WITHIN(t, cold, interval)->median_us;
-    v->warm_us = t->warm ? t->warm->median_us : NAN;
-}
-
-// Of names that both know, the later one's. What is replaced stays in from, and goes with it.
-#define MERGE(to, from, list)                                                                                          \
-    do {                                                                                                               \
-        size_t most = (size_t)((to)->list##_count + (from)->list##_count + 1);                                         \
-        (to)->list = kb_realloc((to)->list, sizeof *(to)->list * most);                                                \
-        for (int i = 0; i < (from)->list##_count; i++) {                                                               \
-            int k = 0;                                                                                                 \
-            while (k < (to)->list##_count && strcmp((to)->list[k].name, (from)->list[i].name))                         \
-                k++;                                                                                                   \
-            if (k == (to)->list##_count)                                                                               \
-                memset(&(to)->list[(to)->list##_count++], 0, sizeof *(to)->list);                                      \
-            __typeof__(*(to)->list) before = (to)->list[k];                                                            \
-            (to)->list[k] = (from)->list[i];                                                                           \
-            (from)->list[i] = before;                                                                                  \
-        }                                                                                                              \
-    } while (0)
-
-static void apply_counters(struct kb_model_version *v, struct kb_event *e)
-{
-    struct kb_ev_counters *from = e->body;
-    if (!v->counters || !from->stage || strcmp(from->stage, "rest")) {
-        KB_KEEP(v->counters, e);
-        return;
-    }
-    MERGE(v->counters, from, metrics);
-    MERGE(v->counters, from, about);
-    set_text(&v->counters->stage, "all");
-}
-
-// A version that failed after it had passed is nobody's baseline any more.
-static void drop_comparisons(struct kb_model *m, const char *variant, int number)
-{
-    for (int i = 0; i < m->variant_count; i++)
-        for (int k = 0; k < m->variants[i].version_count; k++)
-            for (int c = 0; c < m->case_count; c++) {
-                struct kb_ev_versus **versus = &m->variants[i].versions[k].cases[c].versus;
-                const struct kb_ev_ref *baseline = *versus ? (*versus)->baseline : NULL;
-                if (baseline && baseline->version == number && !strcmp(baseline->variant ?: "", variant))
-                    KB_FORGET(*versus, versus);
-            }
-}
-
-// Recordings of before there were verdicts have `done` in their place.
-static void apply_verdict(struct kb_model *m, struct kb_model_version *v, const struct kb_event *e)
-{
-    const struct kb_ev_verdict *verdict = e->body;
-    int status = kb_status_parse(verdict->status ?: "?");
-    if (status < 0 || (v->judged && e->again))
-        return;
-    v->judged = !e->again;
-    v->status = (enum kb_status)status;
-    v->done_ms = m->now_ms;
-    if (!isnan(verdict->first_verdict_ms))
-        v->first_verdict_ms = verdict->first_verdict_ms;
-    set_text(&v->failed_rung, verdict->rung);
-    set_text(&v->fault_of, verdict->fault_of);
-    if (v->status != KB_STATUS_FAIL)
-        return;
-    v->cold_us = v->warm_us = NAN; // a wrong version has no speed, and met no goal
-    KB_FORGET(v->goal, goal);
-    if (v->number)
-        drop_comparisons(m, e->variant, v->number);
-}
-
-static void apply_to_version(struct kb_model *m, struct kb_model_version *v, struct kb_event *e)
-{
-    struct kb_model_case *c;
-    switch (e->type) {
-    case KB_EVENT_rung:
-        apply_rung(m, v, e->body);
-        break;
-    case KB_EVENT_verdict:
-        apply_verdict(m, v, e);
-        break;
-    case KB_EVENT_case:
-        apply_case(m, v, e);
-        break;
-    case KB_EVENT_timing:
-        apply_timing(m, v, e);
-        break;
-    case KB_EVENT_versus:
-        if ((c = case_of(m, v, ((struct kb_ev_versus *)e->body)->index)))
-            KB_KEEP(c->versus, e);
-        break;
-    case KB_EVENT_facts:
-        if ((c = case_of(m, v, ((struct kb_ev_facts *)e->body)->index)))
-            kb_model_add_facts(&c->facts, e);
-        break;
-    case KB_EVENT_scan:
-        KB_KEEP(v->scan, e);
-        break;
-    case KB_EVENT_errors:
-        KB_KEEP(v->errors, e);
-        break;
-    case KB_EVENT_resources:
-        KB_KEEP(v->resources, e);
-        break;
-    case KB_EVENT_findings:
-        kb_findings_add(v, e->body);
-        break;
-    case KB_EVENT_seed:
-        add_seed(v, e->body);
-        break;
-    case KB_EVENT_goal:
-        KB_KEEP(v->goal, e);
-        break;
-    case KB_EVENT_exported:
-        KB_KEEP(v->exported, e);
-        break;
-    case KB_EVENT_sections:
-        KB_KEEP(v->sections, e);
-        break;
-    case KB_EVENT_counters:
-        apply_counters(v, e);
-        break;
-    case KB_EVENT_sass:
-        KB_KEEP(v->sass, e);
-        break;
-    case KB_EVENT_advice:
-        KB_KEEP(v->advice, e);
-        break;
-    case KB_EVENT_trace:
-        KB_KEEP(v->trace, e);
-        break;
-    default:
-        break;
+        kb_model_text(&v->git, b->git);
+        kb_model_text(&v->source_hash, b->source_hash);
+        kb_model_text(&variant->file_state, NULL);
     }
 }
 
@@ -536,8 +237,8 @@ static void apply_worker(struct kb_model *m, const struct kb_ev_worker *w)
     int i = role_index(w->role);
     if (i < 0)
         return;
-    set_text(&m->workers[i].state, w->state ?: "?");
-    set_text(&m->workers[i].reason, w->reason);
+    kb_model_text(&m->workers[i].state, w->state ?: "?");
+    kb_model_text(&m->workers[i].reason, w->reason);
     m->workers[i].pid = w->pid;
 }
 
@@ -587,8 +288,8 @@ static void apply_file(struct kb_model *m, const struct kb_event *e)
     bool bad = !strcmp(state, "missing") || !strcmp(state, "unreadable");
     if (i < 0)
         return;
-    set_text(&m->variants[i].file_state, bad ? state : NULL);
-    set_text(&m->variants[i].file_reason, bad ? file->reason : NULL);
+    kb_model_text(&m->variants[i].file_state, bad ? state : NULL);
+    kb_model_text(&m->variants[i].file_reason, bad ? file->reason : NULL);
 }
 
 static void apply_reported(struct kb_model *m, const struct kb_event *e)
@@ -620,14 +321,14 @@ static void apply_permission(struct kb_model *m, struct kb_event *e)
 static void apply_disk(struct kb_model *m, const struct kb_ev_disk *disk)
 {
     bool stuck = disk->state && !strcmp(disk->state, "stuck");
-    set_text(&m->disk_stuck, stuck ? disk->path ?: "" : NULL);
+    kb_model_text(&m->disk_stuck, stuck ? disk->path ?: "" : NULL);
 }
 
 static void apply_status(struct kb_model *m, const struct kb_ev_status *status)
 {
-    set_text(&m->status_text, status->text);
-    set_text(&m->status_level, status->level ?: "info");
-    set_text(&m->status_remedy, status->remedy);
+    kb_model_text(&m->status_text, status->text);
+    kb_model_text(&m->status_level, status->level ?: "info");
+    kb_model_text(&m->status_remedy, status->remedy);
 }
 
 static void apply_to_session(struct kb_model *m, struct kb_event *e)
@@ -674,7 +375,7 @@ static void apply_to_session(struct kb_model *m, struct kb_event *e)
         apply_disk(m, e->body);
         break;
     case KB_EVENT_pin:
-        set_text(&m->pin_variant, e->variant);
+        kb_model_text(&m->pin_variant, e->variant);
         m->pin_version = e->version;
         break;
     case KB_EVENT_focus:
@@ -705,7 +406,7 @@ int kb_model_apply(struct kb_model *m, const cJSON *event)
     if (kb_event_read(event, &e))
         return 0;
     if ((v = event_version(m, &e)))
-        apply_to_version(m, v, &e);
+        kb_version_apply(m, v, &e);
     if (e.body)
         apply_to_session(m, &e);
     kb_event_free(&e);
