@@ -196,8 +196,9 @@ int kb_launch_eval(const struct kb_launch *l, const struct kb_names *names, stru
 int kb_shape_eval(const struct kb_arg *a, const struct kb_names *names, int64_t shape[KB_MAX_DIMS], int64_t *elements,
                   struct kb_error *e);
 
-// `kbench-tui new NAME [--like softmax]`: writes a folder NAME with bench.json, reference.cu and naive.cu, complete
-// and passing. An existing folder is an error; nothing is overwritten. like: a bench folder to copy, or NULL.
-int kb_bench_new(const char *dir, const char *like, struct kb_error *e);
+// `kbench-tui new NAME [--op softmax | --like BENCH]`: writes a folder NAME with bench.json, reference.cu and naive.cu,
+// complete and passing. An existing folder is an error; nothing is overwritten. like: a bench folder to copy, or NULL:
+// of the operator op (bench/operators.h; NULL: elementwise).
+int kb_bench_new(const char *dir, const char *like, const char *op, struct kb_error *e);
 
 #endif

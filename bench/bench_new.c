@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/bench.h"
+#include "bench/operators.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,59 +14,6 @@
 #include <sys/stat.h>
 
 enum { MOST_BYTES = 64 << 20 };
-
-// %s: the name as a JSON text.
-static const char bench_text[] =
-    "{\n"
-    "  \"kbench\": 1,\n"
-    "  \"name\": %s,\n"
-    "  \"comment\": \"out = a*x + y over n elements. Replace it by your own operator; docs/bench.md has every key.\",\n"
-    "  \"params\": { \"n\": 16777216 },\n"
-    "  \"args\": [\n"
-    "    { \"name\": \"out\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
-    "    { \"name\": \"x\", \"role\": \"input\", \"dtype\": \"f32\", \"shape\": [\"n\"], \"fill\": \"normal\" },\n"
-    "    { \"name\": \"y\", \"role\": \"input\", \"dtype\": \"f32\", \"shape\": [\"n\"], \"fill\": \"normal\" },\n"
-    "    { \"name\": \"a\", \"role\": \"scalar\", \"dtype\": \"f32\", \"value\": 1.5 },\n"
-    "    { \"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\" }\n"
-    "  ],\n"
-    "  \"cases\": [\n"
-    "    { \"n\": 16777216, \"time\": true, \"cpu\": { \"n\": 65536 } },\n"
-    "    { \"n\": 1 },\n"
-    "    { \"n\": 1000003, \"cpu\": { \"n\": 10007 } }\n"
-    "  ],\n"
-    "  \"reference\": {\n"
-    "    \"source\": \"reference.cu\", \"kernel\": \"axpy_reference\",\n"
-    "    \"launch\": { \"grid\": \"ceil_div(n,256)\", \"block\": 256 }\n"
-    "  },\n"
-    "  \"tolerance\": \"auto\",\n"
-    "  \"work\": { \"flops\": \"2*n\", \"bytes\": \"12*n\" },\n"
-    "  \"goal\": { \"roof\": 0.9 },\n"
-    "  \"variants\": [\n"
-    "    { \"name\": \"naive\", \"source\": \"naive.cu\", \"kernel\": \"axpy_naive\",\n"
-    "      \"launch\": { \"grid\": \"ceil_div(n,256)\", \"block\": 256 } }\n"
-    "  ]\n"
-    "}\n";
-
-static const char reference_text[] =
-    "// The slow and exact version that the variants are compared with. Inputs keep their types; each floating output\n"
-    "// is double, and so is all arithmetic.\n"
-    "extern \"C\" __global__ void axpy_reference(double *out, const float *x, const float *y, float a, int n)\n"
-    "{\n"
-    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "    if (i < n)\n"
-    "        out[i] = (double)a * (double)x[i] + (double)y[i];\n"
-    "}\n";
-
-static const char naive_text[] =
-    "// One thread an element, four bytes a load. To try: float4 loads, several elements a thread (with a grid-stride\n"
-    "// loop), other block sizes. A launch can stand here too, as a line of its own, and then wins over bench.json:\n"
-    "// `//kb: block=512 grid=ceil_div(n,512)`.\n"
-    "extern \"C\" __global__ void axpy_naive(float *out, const float *x, const float *y, float a, int n)\n"
-    "{\n"
-    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "    if (i < n)\n"
-    "        out[i] = a * x[i] + y[i];\n"
-    "}\n";
 
 static char *json_text(const char *s)
 {
@@ -83,19 +31,6 @@ static int write_file(const char *dir, const char *name, const char *data, size_
     return status;
 }
 
-static int write_own(const char *dir, const char *name, struct kb_error *e)
-{
-    char *quoted = json_text(name), *bench = kb_format(bench_text, quoted);
-    int status = write_file(dir, "bench.json", bench, strlen(bench), e) ||
-                         write_file(dir, "reference.cu", reference_text, strlen(reference_text), e) ||
-                         write_file(dir, "naive.cu", naive_text, strlen(naive_text), e)
-                     ? -1
-                     : 0;
-    free(quoted);
-    free(bench);
-    return status;
-}
-
 // The text with the first "name": "old" renamed, NULL if that is not the bench's own name.
 static char *renamed(const char *text, const char *old, const char *name)
 {
@@ -108,6 +43,22 @@ static char *renamed(const char *text, const char *old, const char *name)
     free(quoted_old);
     free(quoted);
     return out;
+}
+
+static int write_text(const char *dir, const char *name, const char *text, struct kb_error *e)
+{
+    return write_file(dir, name, text, strlen(text), e);
+}
+
+static int write_operator(const char *dir, const char *name, const struct kb_operator *o, struct kb_error *e)
+{
+    char *bench = renamed(o->bench, o->name, name);
+    int status = write_text(dir, "bench.json", bench, e) || write_text(dir, "reference.cu", o->reference, e) ||
+                         write_text(dir, "naive.cu", o->naive, e)
+                     ? -1
+                     : 0;
+    free(bench);
+    return status;
 }
 
 static int copy_file(const char *from, const char *to, const char *file, const struct kb_bench *b, const char *name,
@@ -143,10 +94,27 @@ static int copy_files(const char *from, const char *to, const struct kb_bench *b
     return status;
 }
 
-int kb_bench_new(const char *dir, const char *like, struct kb_error *e)
+// The names of all operators, as one text; owned.
+static char *names(void)
+{
+    struct kb_text text = {0};
+    const struct kb_operator *o;
+    for (int i = 0; (o = kb_operator_at(i)); i++)
+        kb_text_addf(&text, "%s%s", i ? ", " : "", o->name);
+    return kb_text_take(&text);
+}
+
+int kb_bench_new(const char *dir, const char *like, const char *op, struct kb_error *e)
 {
     struct stat info;
     struct kb_bench *model = NULL;
+    const struct kb_operator *o = kb_operator_find(op ? op : "elementwise");
+    if (!o) {
+        char *known = names();
+        kb_fail(e, op, known, "there is no operator of this name");
+        free(known);
+        return -1;
+    }
     if (lstat(dir, &info) == 0)
         return kb_fail(e, dir, "choose another name, or remove it first", "already exists");
     if (like && kb_bench_load(like, &model, e))
@@ -155,7 +123,7 @@ int kb_bench_new(const char *dir, const char *like, struct kb_error *e)
     const char *name = kb_path_base(clean);
     int status = kb_make_dirs(clean, e);
     if (!status)
-        status = model ? copy_files(model->dir, clean, model, name, e) : write_own(clean, name, e);
+        status = model ? copy_files(model->dir, clean, model, name, e) : write_operator(clean, name, o, e);
     free(clean);
     kb_bench_free(model);
     return status;

@@ -44,7 +44,7 @@ static int run_new(const struct kb_options *o)
 {
     struct kb_error error = {0};
     char *like = o->like ? like_folder(o->like) : NULL;
-    int status = kb_bench_new(o->new_name, like, &error);
+    int status = kb_bench_new(o->new_name, like, o->op, &error);
     free(like);
     if (status) {
         complain(&error);

@@ -16,7 +16,9 @@ static const char help[] =
     "  kbench-tui --follow [BENCH]           no screen: one JSON event a line\n"
     "  kbench-tui --replay FILE [BENCH]      play a recorded session on the screen\n"
     "  kbench-tui --snapshot 120x36 ...      one frame of the screen as plain text\n"
-    "  kbench-tui new NAME [--like BENCH]    start a bench of your own\n"
+    "  kbench-tui new NAME [--op OPERATOR | --like BENCH]\n"
+    "                                        start a bench: of a known operator (elementwise, softmax, layernorm,\n"
+    "                                        rmsnorm, gemm, attention, reduce, scan, transpose, histogram), or a copy\n"
     "  kbench-tui doctor                     what is installed, what is missing, and the remedy\n"
     "  kbench-tui dump BENCH [VARIANT[@N]] DIR   a folder a version, with report.md, out of the history\n"
     "  kbench-tui allow BENCH                show the commands that the bench runs, and allow them\n"
@@ -63,6 +65,7 @@ enum option_id {
     BASELINE,
     ARCH,
     LIKE,
+    OP,
     CHECK,
     SEED,
     INCLUDE,
@@ -86,20 +89,35 @@ static const struct option {
     enum option_id id;
     bool takes_value;
 } options[] = {
-    {"--once", ONCE, false},        {"--json", JSON, false},
-    {"--follow", FOLLOW, false},    {"--replay", REPLAY, true},
-    {"--snapshot", SNAPSHOT, true}, {"--device", DEVICE, true},
-    {"--variant", VARIANT, true},   {"--baseline", BASELINE, true},
-    {"--arch", ARCH, true},         {"--like", LIKE, true},
-    {"--check", CHECK, true},       {"--seed", SEED, true},
-    {"-I", INCLUDE, true},          {"-D", DEFINE, true},
-    {"--color", COLOR, true},       {"--ascii", ASCII, false},
-    {"--theme", THEME, true},       {"--no-history", NO_HISTORY, false},
-    {"--export", EXPORT, true},     {"--worker", WORKER, true},
-    {"--help", HELP, false},        {"-h", HELP, false},
-    {"--version", VERSION, false},  {"--no-profile", NO_PROFILE, false},
-    {"--case", CASE, true},         {"--require-proof", REQUIRE_PROOF, false},
-    {"--seeds", SEEDS, true},       {"--no-cache", NO_CACHE, false},
+    {"--once", ONCE, false},
+    {"--json", JSON, false},
+    {"--follow", FOLLOW, false},
+    {"--replay", REPLAY, true},
+    {"--snapshot", SNAPSHOT, true},
+    {"--device", DEVICE, true},
+    {"--variant", VARIANT, true},
+    {"--baseline", BASELINE, true},
+    {"--arch", ARCH, true},
+    {"--like", LIKE, true},
+    {"--op", OP, true},
+    {"--check", CHECK, true},
+    {"--seed", SEED, true},
+    {"-I", INCLUDE, true},
+    {"-D", DEFINE, true},
+    {"--color", COLOR, true},
+    {"--ascii", ASCII, false},
+    {"--theme", THEME, true},
+    {"--no-history", NO_HISTORY, false},
+    {"--export", EXPORT, true},
+    {"--worker", WORKER, true},
+    {"--help", HELP, false},
+    {"-h", HELP, false},
+    {"--version", VERSION, false},
+    {"--no-profile", NO_PROFILE, false},
+    {"--case", CASE, true},
+    {"--require-proof", REQUIRE_PROOF, false},
+    {"--seeds", SEEDS, true},
+    {"--no-cache", NO_CACHE, false},
     {"--kernel", KERNEL, true},
 };
 
@@ -251,6 +269,9 @@ static int apply(struct kb_options *o, enum option_id id, const char *value, str
     case LIKE:
         o->like = value;
         return 0;
+    case OP:
+        o->op = value;
+        return 0;
     case CHECK:
         return parse_check(o, value, e);
     case SEED:
@@ -375,6 +396,8 @@ static int finish(struct kb_options *o, struct kb_error *e)
 {
     if (o->mode == KB_MODE_NEW && !o->new_name)
         return kb_fail(e, "new", "kbench-tui new NAME", "the name of the new bench is missing");
+    if (o->op && (o->mode != KB_MODE_NEW || o->like))
+        return kb_fail(e, "--op", "kbench-tui new NAME --op OPERATOR", "it says which operator a new bench is of");
     if (o->mode == KB_MODE_DUMP && !o->dump_dir)
         return kb_fail(e, "dump", "kbench-tui dump BENCH [VARIANT[@N]] DIR", "the folder to write to is missing");
     if (o->mode == KB_MODE_ALLOW && !o->bench)

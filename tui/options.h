@@ -47,7 +47,7 @@ struct kb_options { // texts point into argv
     const char *device;                // "auto" by default
     const char *variant, *baseline;    // NULL: none
     const char *kernel;                // of a source that no bench lists; NULL: asked for where it holds several
-    const char *arch, *like, *check, *theme;
+    const char *arch, *like, *op, *check, *theme;
     uint64_t seed; // 0: from the clock
     const char **include_dirs, **defines;
     int include_dir_count, define_count;

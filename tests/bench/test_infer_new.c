@@ -439,7 +439,7 @@ static void test_new(void **state)
     assert_non_null(mkdtemp(root));
     char *dir = kb_format("%s/deeper/add \"me\"/", root);
     struct kb_error e = {0};
-    if (kb_bench_new(dir, NULL, &e))
+    if (kb_bench_new(dir, NULL, NULL, &e))
         fail_msg("%s", kb_error_line(&e));
     struct kb_bench *b = NULL;
     if (kb_bench_load(dir, &b, &e))
@@ -461,7 +461,7 @@ static void test_new(void **state)
         kb_source_free(&source);
         free(text);
     }
-    assert_int_equal(kb_bench_new(dir, NULL, &e), -1);
+    assert_int_equal(kb_bench_new(dir, NULL, NULL, &e), -1);
     support_contains(e.what, "already exists");
     kb_bench_free(b);
     kb_remove_tree(root);
@@ -476,11 +476,11 @@ static void test_new_like(void **state)
     char *from = kb_path_join(root, "from"), *to = kb_path_join(root, "to"), *extra = kb_path_join(from, "tuned.cu");
     char *hidden = kb_path_join(from, ".kbench"), *link = kb_path_join(from, "link.cu");
     struct kb_error e = {0};
-    assert_int_equal(kb_bench_new(from, NULL, &e), 0);
+    assert_int_equal(kb_bench_new(from, NULL, NULL, &e), 0);
     assert_int_equal(kb_file_replace(extra, "a\0b", 3, &e), 0);
     assert_int_equal(kb_make_dirs(hidden, &e), 0);
     assert_int_equal(symlink("/etc/passwd", link), 0);
-    assert_int_equal(kb_bench_new(to, from, &e), 0);
+    assert_int_equal(kb_bench_new(to, from, NULL, &e), 0);
     struct kb_bench *b = NULL;
     assert_int_equal(kb_bench_load(to, &b, &e), 0);
     assert_string_equal(b->name, "to");
@@ -498,7 +498,7 @@ static void test_new_like(void **state)
     assert_false(kb_is_file(copied));
     free(copied);
     char *other = kb_path_join(root, "other"), *nothing = kb_path_join(root, "nothing");
-    assert_int_equal(kb_bench_new(other, nothing, &e), -1);
+    assert_int_equal(kb_bench_new(other, nothing, NULL, &e), -1);
     assert_false(kb_is_dir(other));
     kb_remove_tree(root);
     free(from), free(to), free(extra), free(hidden), free(link), free(other), free(nothing);
