@@ -35,6 +35,11 @@ cJSON *kb_build_event(const struct kb_build *b, const char *type)
     return event;
 }
 
+const struct kb_model *kb_session_model(const struct kb_session *s)
+{
+    return &s->model;
+}
+
 static void emit(struct kb_session *s, cJSON *event)
 {
     kb_json_set_number(event, "t_ms", floor((double)(kb_now_us() - s->start_us) / 1000.0));

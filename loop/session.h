@@ -63,6 +63,7 @@ void kb_session_command(struct kb_session *, enum kb_command, const char *arg);
 // Writes the guessed bench of a source that no bench lists, and a reference to complete (kb_guess_keep). The session
 // goes on as it is: a new one over the same source opens what was written. Fails where nothing was guessed.
 int kb_session_keep(const struct kb_session *, struct kb_guess_kept *out, struct kb_error *);
+const struct kb_model *kb_session_model(const struct kb_session *); // built from its events; goes with it
 // Where errors.txt and the sources lie, for opening an editor; absolute, owned by the session.
 const char *kb_session_bench_dir(const struct kb_session *);
 

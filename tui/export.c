@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct waiting {
-    struct kb_model model;
+    const struct kb_session *session;
     const char *variant;
     bool judged;
     struct kb_ev_exported *answer; // NULL: not yet
@@ -21,7 +21,6 @@ static void on_event(void *context, const cJSON *event)
 {
     struct waiting *w = context;
     const char *type = kb_json_text(event, "type", "");
-    kb_model_apply(&w->model, event);
     if (!strcmp(type, "verdict") && !strcmp(kb_json_text(event, "variant", ""), w->variant))
         w->judged = true;
     if (strcmp(type, "exported"))
@@ -39,10 +38,11 @@ static void say(const char *text, const char *remedy)
 
 static bool source_is_lost(const struct waiting *w)
 {
-    int i = kb_model_variant_index(&w->model, w->variant);
-    if (i < 0 || !w->model.variants[i].file_state)
+    const struct kb_model *m = kb_session_model(w->session);
+    int i = kb_model_variant_index(m, w->variant);
+    if (i < 0 || !m->variants[i].file_state)
         return false;
-    char *what = kb_format("%s: %s", w->model.variants[i].source, w->model.variants[i].file_reason);
+    char *what = kb_format("%s: %s", m->variants[i].source, m->variants[i].file_reason);
     say(what, NULL);
     free(what);
     return true;
@@ -62,6 +62,7 @@ static int finish(const struct waiting *w, struct kb_session *s)
 static int wait_and_write(struct waiting *w, struct kb_session *s, const struct kb_options *o)
 {
     bool asked = false;
+    w->session = s;
     while (!w->answer) {
         if (!kb_wait_and_step(s, -1)) {
             say("stopped before the case was written", NULL);
@@ -72,7 +73,7 @@ static int wait_and_write(struct waiting *w, struct kb_session *s, const struct 
         if (!w->judged || asked)
             continue;
         struct kb_error e = {0};
-        int index = kb_case_named(&w->model, o->case_name, &e);
+        int index = kb_case_named(kb_session_model(s), o->case_name, &e);
         if (index < -1) {
             say(e.what, e.remedy);
             return KB_EXIT_USAGE;
@@ -91,7 +92,6 @@ int kb_run_export_case(const struct kb_options *o)
     struct kb_error error = {0};
     int code = KB_EXIT_USAGE;
     kb_session_options_from(o, &options);
-    kb_model_init(&w.model);
     options.on_event = on_event;
     options.context = &w;
     options.no_profile = true;
@@ -102,6 +102,5 @@ int kb_run_export_case(const struct kb_options *o)
         code = wait_and_write(&w, s, o);
     kb_session_free(s);
     kb_record_delete(&kb_record_exported, w.answer);
-    kb_model_free(&w.model);
     return code;
 }

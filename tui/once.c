@@ -128,11 +128,6 @@ int kb_case_named(const struct kb_model *m, const char *wanted, struct kb_error 
     return -2;
 }
 
-static void keep_in_model(void *context, const cJSON *event)
-{
-    kb_model_apply(context, event);
-}
-
 static int print(const char *text, size_t size)
 {
     return fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : -1;
@@ -185,37 +180,31 @@ int kb_run_once(const struct kb_options *o)
 {
     struct kb_session_options options;
     struct kb_session *session = NULL;
-    struct kb_model model;
     struct kb_error error = {0};
     kb_session_options_from(o, &options);
-    kb_model_init(&model);
     struct kb_guess_choices choices = {0};
     options.once = true;
     options.choices = &choices;
-    options.on_event = keep_in_model;
-    options.context = &model;
     kb_catch_signals();
     if (kb_session_new(&options, &session, &error)) {
         complain(&error);
         kb_print_choices(&choices);
         kb_guess_choices_free(&choices);
-        kb_model_free(&model);
         return KB_EXIT_USAGE;
     }
     while (!kb_session_ended(session) && kb_wait_and_step(session, -1))
         ;
     int code = kb_session_exit_code(session);
     bool ended = kb_session_ended(session);
+    if (ended && print_results(o, kb_session_model(session)))
+        code = KB_EXIT_USAGE;
+    if (ended && o->export_path && export_roofline(o, kb_session_model(session)))
+        code = KB_EXIT_USAGE;
     kb_session_free(session);
-    if (ended && print_results(o, &model))
-        code = KB_EXIT_USAGE;
-    if (ended && o->export_path && export_roofline(o, &model))
-        code = KB_EXIT_USAGE;
     if (!ended) {
         fprintf(stderr, "kbench-tui: stopped before every variant had its verdict\n");
         code = 128 + (stopped ? stopped : SIGTERM);
     }
-    kb_model_free(&model);
     return code;
 }
 

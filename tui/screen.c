@@ -31,7 +31,7 @@ struct screen {
     struct kb_terminal *terminal;
     const struct kb_theme *theme;
     struct kb_input input;
-    struct kb_model model; // live
+    struct kb_model empty; // shown while there is no session
     struct kb_session *session;
     struct kb_replay *replay;
     struct kb_background *background;
@@ -55,7 +55,6 @@ struct screen {
 static void on_event(void *context, const cJSON *event)
 {
     struct screen *s = context;
-    kb_model_apply(&s->model, event);
     if (s->code)
         kb_code_store_event(s->code, event);
     if (s->sources && !strcmp(kb_json_text(event, "type", ""), "errors"))
@@ -225,6 +224,7 @@ static int open_session(struct screen *s)
     s->start_us = kb_now_us();
     if (kb_session_new(&s->session_options, &s->session, &s->error))
         return -1;
+    s->app.model = kb_session_model(s->session);
     s->sources = kb_source_lines_new(kb_session_bench_dir(s->session), s->background);
     return 0;
 }
@@ -232,7 +232,7 @@ static int open_session(struct screen *s)
 static void begin_app(struct screen *s)
 {
     bool ascii = s->app.ascii;
-    kb_app_init(&s->app, &s->model, ascii);
+    kb_app_init(&s->app, &s->empty, ascii);
     s->app.driver = (struct kb_driver){.context = s,
                                        .command = do_command,
                                        .source_line = source_line,
@@ -245,6 +245,8 @@ static void begin_app(struct screen *s)
 
 static void end_session(struct screen *s)
 {
+    if (!s->replay)
+        s->app.model = &s->empty;
     kb_session_free(s->session);
     kb_background_free(s->background);
     kb_source_lines_free(s->sources);
@@ -268,8 +270,6 @@ static void keep_guess(struct screen *s)
     }
     end_session(s);
     kb_app_free(&s->app);
-    kb_model_free(&s->model);
-    kb_model_init(&s->model);
     begin_app(s);
     s->session_options.kernel = NULL;
     if (open_session(s))
@@ -436,7 +436,6 @@ static void close_all(struct screen *s)
     end_session(s);
     kb_replay_free(s->replay);
     kb_app_free(&s->app);
-    kb_model_free(&s->model);
     kb_guess_choices_free(&s->choices);
     free(s->kernel);
 }
@@ -469,7 +468,7 @@ int kb_screen_run(const struct kb_options *o)
         print_error(&e);
         return KB_EXIT_USAGE;
     }
-    kb_model_init(&s.model);
+    kb_model_init(&s.empty);
     kb_signals_begin(&s.inside);
     s.app.ascii = !kb_locale_begin() || o->ascii;
     int status = run(&s, o, &e);

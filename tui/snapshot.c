@@ -15,24 +15,17 @@
 enum { SESSION_FDS = 64 };
 #define SCRIPT_MOST ((size_t)1 << 20)
 
-static void on_event(void *context, const cJSON *event)
-{
-    kb_model_apply(context, event);
-}
-
-// Runs every variant once into the model. Returns the session's exit code, -1 if there is none.
-static int run_live(const struct kb_options *o, struct kb_model *model, struct kb_guess_choices *choices,
+// Runs every variant once. Returns the session's exit code, -1 if there is none.
+static int run_live(const struct kb_options *o, struct kb_session **out, struct kb_guess_choices *choices,
                     struct kb_error *e)
 {
     struct kb_session_options options;
-    struct kb_session *session = NULL;
     kb_session_options_from(o, &options);
     options.once = true;
     options.choices = choices;
-    options.on_event = on_event;
-    options.context = model;
-    if (kb_session_new(&options, &session, e))
+    if (kb_session_new(&options, out, e))
         return -1;
+    struct kb_session *session = *out;
     while (!kb_session_ended(session)) {
         struct pollfd fds[SESSION_FDS];
         int n = kb_session_fds(session, fds, SESSION_FDS);
@@ -40,9 +33,7 @@ static int run_live(const struct kb_options *o, struct kb_model *model, struct k
             break;
         kb_session_step(session);
     }
-    int code = kb_session_exit_code(session);
-    kb_session_free(session);
-    return code;
+    return kb_session_exit_code(session);
 }
 
 static int print_frame(const struct kb_options *o, struct kb_app *app, struct kb_replay *replay, struct kb_error *e)
@@ -91,24 +82,23 @@ static bool replay_acts(void *context, enum kb_action action)
 
 int kb_snapshot_run(const struct kb_options *o)
 {
-    struct kb_model model;
+    struct kb_session *session = NULL;
     struct kb_replay *replay = NULL;
     struct kb_app app;
     struct kb_error e = {0};
     struct kb_guess_choices choices = {0};
     bool ascii = !kb_locale_begin() || o->ascii;
-    kb_model_init(&model);
-    int code = o->replay ? kb_replay_open(o->replay, &replay, &e) : run_live(o, &model, &choices, &e);
+    int code = o->replay ? kb_replay_open(o->replay, &replay, &e) : run_live(o, &session, &choices, &e);
     if (code >= 0) {
-        kb_app_init(&app, replay ? kb_replay_model(replay) : &model, ascii);
-        app.now_ms = model.now_ms;
+        kb_app_init(&app, replay ? kb_replay_model(replay) : kb_session_model(session), ascii);
+        app.now_ms = replay ? 0 : app.model->now_ms;
         if (replay)
             app.driver = (struct kb_driver){.context = replay, .replay = replay_acts};
         code = print_frame(o, &app, replay, &e) ? -1 : code;
         kb_app_free(&app);
     }
     kb_replay_free(replay);
-    kb_model_free(&model);
+    kb_session_free(session);
     if (choices.count)
         code = print_picker(o, &choices, ascii);
     kb_guess_choices_free(&choices);

@@ -16,7 +16,6 @@ enum { TEXT_COLUMNS = 110, TEXT_ROWS = 48 };
 struct command {
     const struct kb_options *options;
     struct kb_session *session;
-    struct kb_model model;
     struct kb_app app;
     char *line; // the last `trace` event, for --json
 };
@@ -24,7 +23,6 @@ struct command {
 static void on_event(void *context, const cJSON *event)
 {
     struct command *c = context;
-    kb_model_apply(&c->model, event);
     if (!strcmp(kb_json_text(event, "type", ""), "trace")) {
         free(c->line);
         c->line = kb_json_line(event);
@@ -64,7 +62,7 @@ static void add_frame(struct command *c, struct kb_text *out)
 // Why there is no trace; NULL: there is one.
 static const char *why_not(const struct command *c)
 {
-    const struct kb_model *m = &c->model;
+    const struct kb_model *m = kb_session_model(c->session);
     const struct kb_model_version *v = kb_model_current(m, kb_model_variant_index(m, c->options->variant));
     const struct kb_ev_trace *trace = v ? v->trace : NULL;
     if (trace && trace->state && !strcmp(trace->state, "done"))
@@ -76,10 +74,11 @@ static int tell(struct command *c)
 {
     const char *why = why_not(c);
     struct kb_text out = {0};
-    kb_app_init(&c->app, &c->model, !kb_locale_begin() || c->options->ascii);
+    const struct kb_model *m = kb_session_model(c->session);
+    kb_app_init(&c->app, m, !kb_locale_begin() || c->options->ascii);
     c->app.driver = (struct kb_driver){.context = c, .trace = spans};
-    c->app.variant = kb_model_variant_index(&c->model, c->options->variant);
-    c->app.now_ms = c->model.now_ms;
+    c->app.variant = kb_model_variant_index(m, c->options->variant);
+    c->app.now_ms = m->now_ms;
     if (c->options->json && c->line)
         kb_text_addf(&out, "%s\n", c->line);
     else if (!why && c->options->columns)
@@ -111,14 +110,14 @@ int kb_run_trace(const struct kb_options *o)
     struct kb_error e = {0};
     int code = KB_EXIT_USAGE, index, trace_case = -1;
     kb_session_options_from(o, &options);
-    kb_model_init(&c.model);
     options.once = options.no_profile = true;
     options.trace = o->variant;
     options.trace_case = &trace_case;
     options.on_event = on_event;
     options.context = &c;
     kb_catch_signals();
-    if (kb_session_new(&options, &c.session, &e) || (index = kb_case_named(&c.model, o->case_name, &e)) < -1) {
+    if (kb_session_new(&options, &c.session, &e) ||
+        (index = kb_case_named(kb_session_model(c.session), o->case_name, &e)) < -1) {
         complain(&e);
     } else {
         trace_case = index;
@@ -129,7 +128,6 @@ int kb_run_trace(const struct kb_options *o)
         code = session > code ? session : code;
     }
     kb_session_free(c.session);
-    kb_model_free(&c.model);
     free(c.line);
     return code;
 }
