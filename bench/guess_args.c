@@ -154,6 +154,12 @@ static void guess_arg(struct kb_guessing *g, int i)
     int pointers;
     bool is_const, known = element_of(g, g->kernel->params[i].type, &element, &pointers, &is_const);
     struct kb_guessed_arg *a = &g->args[i];
+    const struct kb_param_use *use = use_of(g, i);
+    if (kb_guess_is_ptx(g) && pointers && use && use->known && !use->loads && !use->stores && !use->atomics) {
+        element = (struct kb_element){.dtype = KB_I64, .lanes = 1}; // 64 bits that are no address
+        known = true;
+        pointers = 0;
+    }
     known = known && pointers <= 1 && (pointers || element.lanes == 1);
     a->name = safe_name(g, i);
     a->dtype = element.dtype;

@@ -69,6 +69,7 @@ int kb_guess_start(struct kb_guessing *, struct kb_error *e);
 int kb_guess_choose(struct kb_guessing *, struct kb_error *e);
 void kb_guess_end(struct kb_guessing *);
 // guess_set_up.c: grid, block, dynamic shared memory
+bool kb_guess_is_ptx(const struct kb_guessing *);
 bool kb_guess_body_says(const struct kb_guessing *, const char *words); // "threadIdx.y", blanks and comments aside
 void kb_guess_set_up(struct kb_guessing *);
 

@@ -31,6 +31,16 @@ bool kb_guess_body_says(const struct kb_guessing *g, const char *words)
     return false;
 }
 
+bool kb_guess_is_ptx(const struct kb_guessing *g)
+{
+    return kb_ends(g->source->path, ".ptx");
+}
+
+static bool ptx_says(const struct kb_guessing *g, const char *words)
+{
+    return kb_guess_is_ptx(g) && strstr(g->in->text->blanked.text, words);
+}
+
 static void drop(char *texts[3], int *count)
 {
     for (int i = 0; i < 3; i++) {
@@ -130,7 +140,7 @@ static void read_shared(struct kb_guessing *g)
     if (text && !kb_expr_eval(text, &g->params, &bytes, NULL) && bytes >= 0 && bytes <= MOST_SHARED) {
         g->shared = bytes ? text : NULL;
         text = bytes ? NULL : text;
-    } else if (kb_guess_body_says(g, "extern __shared__")) {
+    } else if (kb_guess_body_says(g, "extern __shared__") || ptx_says(g, ".extern .shared")) {
         g->shared = kb_format("%d", SHARED_BYTES);
     }
     free(text);
@@ -138,7 +148,8 @@ static void read_shared(struct kb_guessing *g)
 
 void kb_guess_set_up(struct kb_guessing *g)
 {
-    g->planar = kb_guess_body_says(g, "threadIdx.y") || kb_guess_body_says(g, "blockIdx.y");
+    g->planar = kb_guess_body_says(g, "threadIdx.y") || kb_guess_body_says(g, "blockIdx.y") || ptx_says(g, "%tid.y") ||
+                ptx_says(g, "%ctaid.y");
     g->cooperative = kb_guess_body_says(g, "this_grid(");
     read_block(g);
     if (!g->block_dims)

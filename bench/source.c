@@ -459,6 +459,10 @@ static int scan_directives(struct scanner *s, const char *text, size_t size, con
 int kb_source_scan(const char *text, size_t size, const char *path, struct kb_source *out, struct kb_error *e)
 {
     *out = (struct kb_source){0};
+    if (kb_ends(path, ".ptx")) {
+        kb_source_scan_ptx(text, size, out);
+        return 0;
+    }
     struct kb_blanked blanked;
     struct kb_tokens tokens;
     kb_blank(text, size, &blanked);
@@ -483,7 +487,7 @@ int kb_source_scan(const char *text, size_t size, const char *path, struct kb_so
 
 bool kb_source_path(const char *path)
 {
-    return kb_ends(path, ".cu") || kb_ends(path, ".cuh");
+    return kb_ends(path, ".cu") || kb_ends(path, ".cuh") || kb_ends(path, ".ptx");
 }
 
 void kb_source_free(struct kb_source *s)

@@ -42,6 +42,9 @@ void kb_tokens_free(struct kb_tokens *t);
 bool kb_is_name_char(char c);
 int kb_line_at(const char *text, size_t offset); // 1-based
 
+// bench/source_ptx.c: kernels alone; names of parameters without the kernel's: "param_0".
+void kb_source_scan_ptx(const char *text, size_t size, struct kb_source *out);
+
 // bench/directive.c. starts: the offset of each kernel's `__global__`, in order, with its name and its lines.
 struct kb_kernel_place {
     const char *name;

@@ -81,6 +81,8 @@ int kb_build_nvrtc(struct kb_build *b, const char *source, const struct kb_words
 
 // File that requested names are said to stand in, one a line, where nvcc is asked for instances of templates.
 #define KB_NAME_LINES "kernel names"
+// ptx_source.c: the main file is PTX. 0 if ptxas gave a verdict, -1 if it could not be asked.
+int kb_ptx_compile(struct kb_build *b, struct kb_error *e);
 // nvcc.c. 0 if nvcc gave a verdict, -1 if it could not be asked.
 int kb_nvcc_compile(struct kb_build *b, struct kb_error *e);
 

@@ -202,6 +202,8 @@ static int compile_by_stages(struct kb_build *b, struct kb_error *e)
 {
     const char *compiler = b->request->compiler ? b->request->compiler : "auto";
     bool automatic = !strcmp(compiler, "auto");
+    if (kb_ends(b->request->main, ".ptx"))
+        return kb_ptx_compile(b, e);
     if (!strcmp(compiler, "nvcc"))
         return compile_nvcc(b, e);
     if (compile_plain(b, e)) {

@@ -94,7 +94,7 @@ static void take_kernels(const struct kb_source *source, const char *file, struc
 static bool mentions_kernel(const struct kb_compile_file *f)
 {
     char *blank = kb_source_blank(f->data, f->size);
-    bool found = strstr(blank, "__global__") != NULL;
+    bool found = strstr(blank, "__global__") != NULL || (kb_ends(f->name, ".ptx") && strstr(blank, ".entry"));
     free(blank);
     return found;
 }

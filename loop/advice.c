@@ -261,6 +261,8 @@ static cJSON *step_json(const struct kb_advice_step *step)
     kb_json_set_text(o, "rule", step->rule);
     kb_json_set_text(o, "text", step->text);
     kb_json_set_text(o, "file", step->file);
+    if (!step->file)
+        kb_json_set_text(o, "file_reason", "no one line");
     kb_json_measured(o, "line", step->line ? step->line : NAN, step->line ? NULL : "no one line");
     kb_json_set_text(o, "instruction", step->instruction);
     return o;

@@ -179,6 +179,43 @@ static void headers_are_sources(void **state)
     free(text);
 }
 
+// PTX as compilers write it: its addresses are those that it loads from and stores to.
+static void ptx_is_a_source(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "//\n.version 8.0\n.target sm_80\n.address_size 64\n\n.visible .entry _Z5twicePfS_i(\n"
+        "\t.param .u64 _Z5twicePfS_i_param_0,\n\t.param .u64 .ptr .global .align 4 _Z5twicePfS_i_param_1,\n"
+        "\t.param .u64 _Z5twicePfS_i_param_2\n)\n.maxntid 128, 1, 1\n{\n\t.reg .pred %p<2>;\n\t.reg .b32 %r<5>;\n"
+        "\t.reg .f32 %f<3>;\n\t.reg .b64 %rd<9>;\n\tld.param.u64 %rd1, [_Z5twicePfS_i_param_0];\n"
+        "\tld.param.u64 %rd2, [_Z5twicePfS_i_param_1];\n\tld.param.u64 %rd7, [_Z5twicePfS_i_param_2];\n"
+        "\tmov.u32 %r2, %ctaid.x;\n\tmov.u32 %r3, %ntid.x;\n\tmov.u32 %r4, %tid.x;\n"
+        "\tmad.lo.s32 %r1, %r2, %r3, %r4;\n\tcvt.u64.u32 %rd8, %r1;\n\tsetp.ge.u64 %p1, %rd8, %rd7;\n\t@%p1 bra $end;\n"
+        "\tcvta.to.global.u64 %rd3, %rd1;\n\tmul.wide.s32 %rd4, %r1, 4;\n\tadd.s64 %rd5, %rd3, %rd4;\n"
+        "\tld.global.f32 %f1, [%rd5];\n\tadd.f32 %f2, %f1, %f1;\n\tcvta.to.global.u64 %rd6, %rd2;\n"
+        "\tadd.s64 %rd6, %rd6, %rd4;\n\tst.global.f32 [%rd6], %f2;\n$end:\n\tret;\n}\n";
+    char *ptxas = kb_toolkit_tool(kb_toolkit_get(), "ptxas", NULL);
+    if (!ptxas)
+        skip();
+    free(ptxas);
+    char *text = once_of("k.ptx", NULL, source, true, 0);
+    cJSON *document = schema_checked(text);
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "skeleton", "");
+    assert_non_null(strstr(skeleton, "\"input\""));
+    assert_non_null(strstr(skeleton, "\"output\""));
+    assert_non_null(strstr(skeleton, "\"i64\""));
+    assert_non_null(strstr(skeleton, "\"block\": 128"));
+    rung_is(document, "run", "pass", "");
+    cJSON_Delete(document);
+    free(text);
+    text =
+        once_of("k.ptx", NULL, ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\toops;\n}\n", true, 1);
+    document = schema_checked(text);
+    rung_is(document, "compile", "fail", "k.ptx:6");
+    cJSON_Delete(document);
+    free(text);
+}
+
 static void put(const char *folder, const char *name, const char *text)
 {
     char *path = kb_path_join(dir, folder);
@@ -441,6 +478,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(headers_of_the_project_are_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(compile_commands_say_the_flags, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(options_that_the_code_needs, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(ptx_is_a_source, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
