@@ -10,8 +10,7 @@
 static const char help[] =
     "kbench-tui: save a kernel, see it compiled, proven and timed\n"
     "\n"
-    "  kbench-tui [BENCH]                    full screen. BENCH: a folder with bench.json, a bench.json, a .cu or "
-    ".cuh\n"
+    "  kbench-tui [BENCH]                    full screen. BENCH: a folder with bench.json, a bench.json, or a source\n"
     "  kbench-tui --once [--json] [BENCH]    all variants once, as a table or one JSON document\n"
     "  kbench-tui --follow [BENCH]           no screen: one JSON event a line\n"
     "  kbench-tui --replay FILE [BENCH]      play a recorded session on the screen\n"
@@ -28,7 +27,7 @@ static const char help[] =
     "  --device auto|cpu|cuda[:N]   where kernels run; auto takes the CPU only if there is no driver or no GPU\n"
     "  --variant NAME               the one to begin with; with --once the only one that is built, but for\n"
     "                               what it is compared with (--baseline, the goal)\n"
-    "  --kernel NAME                of a .cu with several that no bench lists: \"k\", \"k<float, 256>\"\n"
+    "  --kernel NAME                of a .cu, .cuh or .ptx with several: \"k\", \"k<float, 256>\"\n"
     "  --baseline NAME              the one that the others are compared with\n"
     "  --arch sm_XY                 compile for this architecture\n"
     "  --like NAME                  which GPU the CPU device stands in for (h200, ...)\n"
