@@ -107,6 +107,7 @@ void kb_model_init(struct kb_model *);
 void kb_model_free(struct kb_model *);
 // Applies one event; unknown types and fields are ignored. Returns 0, or -1 if it is no event (no type).
 int kb_model_apply(struct kb_model *, const cJSON *event);
+void kb_model_take(struct kb_model *, struct kb_event *); // the same; what it keeps of the event it takes out of it
 
 const struct kb_log_line *kb_model_log(const struct kb_model *, int index);       // 0 = oldest
 int kb_model_variant_index(const struct kb_model *, const char *name);            // -1 if unknown

@@ -395,20 +395,25 @@ static void apply_to_session(struct kb_model *m, struct kb_event *e)
     }
 }
 
+void kb_model_take(struct kb_model *m, struct kb_event *e)
+{
+    m->changes++;
+    m->now_ms = e->t_ms < 0 ? m->now_ms : e->t_ms;
+    struct kb_model_version *v = e->body ? event_version(m, e) : NULL;
+    if (v)
+        kb_version_apply(m, v, e);
+    if (e->body)
+        apply_to_session(m, e);
+}
+
 int kb_model_apply(struct kb_model *m, const cJSON *event)
 {
     struct kb_event e;
-    struct kb_model_version *v;
     if (!kb_json_text(event, "type", NULL))
         return -1;
-    m->changes++;
-    m->now_ms = kb_json_int(event, "t_ms", m->now_ms);
-    if (kb_event_read(event, &e))
-        return 0;
-    if ((v = event_version(m, &e)))
-        kb_version_apply(m, v, &e);
-    if (e.body)
-        apply_to_session(m, &e);
+    kb_event_read(event, &e);
+    e.t_ms = kb_json_int(event, "t_ms", -1); // also of a type that is unknown
+    kb_model_take(m, &e);
     kb_event_free(&e);
     return 0;
 }

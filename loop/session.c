@@ -43,9 +43,12 @@ const struct kb_model *kb_session_model(const struct kb_session *s)
 static void emit(struct kb_session *s, cJSON *event)
 {
     kb_json_set_number(event, "t_ms", floor((double)(kb_now_us() - s->start_us) / 1000.0));
-    kb_model_apply(&s->model, event);
+    struct kb_event e;
+    kb_event_read(event, &e);
     if (s->options.on_event)
-        s->options.on_event(s->options.context, event);
+        s->options.on_event(s->options.context, &e, event);
+    kb_model_take(&s->model, &e);
+    kb_event_free(&e);
     char *line = kb_json_line(event);
     kb_records_stream(s, line);
     free(line);
@@ -55,8 +58,11 @@ static void emit(struct kb_session *s, cJSON *event)
 void kb_emit_transient(struct kb_session *s, cJSON *event)
 {
     kb_json_set_number(event, "t_ms", floor((double)(kb_now_us() - s->start_us) / 1000.0));
+    struct kb_event e;
+    kb_event_read(event, &e);
     if (s->options.on_event)
-        s->options.on_event(s->options.context, event);
+        s->options.on_event(s->options.context, &e, event);
+    kb_event_free(&e);
     cJSON_Delete(event);
     s->again = true;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bench/bench.h"
 #include "bench/guess.h"
+#include "event/event.h"
 
 #include <cjson/cJSON.h>
 #include <poll.h>
@@ -34,7 +35,8 @@ struct kb_session_options {
     const int *trace_case; // its case, read when it is asked for; NULL or -1: the headline
     const char *worker;    // path of kbench-worker; NULL: $KB_WORKER, else beside the program
     // Receives every event in order, also those made inside kb_session_new. The event belongs to the session.
-    void (*on_event)(void *context, const cJSON *event);
+    // body NULL: of no type that event/ knows.
+    void (*on_event)(void *context, const struct kb_event *, const cJSON *as_json);
     void *context;
 };
 struct kb_session;
@@ -86,7 +88,7 @@ enum kb_listing {
 };
 const char *kb_listing_name(enum kb_listing); // "source", "ptx", "sass", "samples"
 // The text, valid until the next step, or NULL: then (unless it is asked for already) it is fetched, and the event
-// `listing` {variant, version, kind, ready, reason, remedy} follows; ready true: call again.
+// `listing` {variant, version, kind, ready, reason} follows; ready true: call again.
 const char *kb_session_listing(struct kb_session *, const char *variant, int version, enum kb_listing);
 struct kb_diff_request {
     const char *a_variant, *b_variant;

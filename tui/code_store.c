@@ -1,5 +1,4 @@
 #include "tui/code_store.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "tui/code_read.h"
 
@@ -32,7 +31,7 @@ struct kb_code_store {
     struct entry entries[ENTRIES];
     struct kb_background *background;
     unsigned clock, serial;
-    cJSON *early[ANSWERS]; // diffs that came before their id was known
+    struct kb_ev_diff *early[ANSWERS]; // diffs that came before their id was known
     int next_early;
 };
 
@@ -60,7 +59,7 @@ void kb_code_store_free(struct kb_code_store *s)
     for (int i = 0; i < ENTRIES; i++)
         clear(&s->entries[i]);
     for (int i = 0; i < ANSWERS; i++)
-        cJSON_Delete(s->early[i]);
+        kb_record_delete(&kb_record_diff, s->early[i]);
     free(s);
 }
 
@@ -159,13 +158,17 @@ static void read_it(struct kb_code_store *s, struct entry *e, enum kb_code_form 
     kb_background_ask(s->background, &r->job);
 }
 
-static void take_diff(struct entry *e, const cJSON *event)
+static void refuse(struct entry *e, const char *reason)
 {
-    const char *remedy = kb_json_text(event, "remedy", NULL);
-    e->state = kb_json_bool(event, "ready", false) ? ARRIVED : REFUSED;
-    if (e->state == REFUSED)
-        e->reason = kb_format("%s%s%s", kb_json_text(event, "reason", "the comparison failed, without a reason"),
-                              remedy ? "; " : "", remedy ? remedy : "");
+    e->state = REFUSED;
+    e->reason = kb_strdup(reason);
+}
+
+static void take_diff(struct entry *e, const struct kb_ev_diff *diff)
+{
+    e->state = ARRIVED;
+    if (!diff->ready)
+        refuse(e, diff->reason ?: "the comparison failed, without a reason");
 }
 
 static bool ask_diff(struct kb_code_store *s, struct entry *e, struct kb_session *session)
@@ -179,7 +182,7 @@ static bool ask_diff(struct kb_code_store *s, struct entry *e, struct kb_session
     e->state = ASKED;
     e->id = kb_session_diff(session, &request);
     for (int i = 0; i < ANSWERS; i++)
-        if (s->early[i] && kb_json_int(s->early[i], "id", 0) == e->id) {
+        if (s->early[i] && s->early[i]->id == e->id) {
             take_diff(e, s->early[i]);
             return true;
         }
@@ -224,57 +227,55 @@ bool kb_code_store_ask(struct kb_code_store *s, struct kb_session *session)
     return came;
 }
 
-static void take_listing(struct kb_code_store *s, const cJSON *event)
+static void take_listing(struct kb_code_store *s, const struct kb_event *event)
 {
-    const char *variant = kb_json_text(event, "variant", ""), *kind = kb_json_text(event, "kind", "");
+    const struct kb_ev_listing *listing = event->body;
     for (int i = 0; i < ENTRIES; i++) {
         struct entry *e = &s->entries[i];
-        if (e->against || e->state != ASKED || !same_text(e->variant, variant) ||
-            e->request.version != kb_json_int(event, "version", 0) ||
-            strcmp(kind, kb_listing_name(listing_of(e->request.kind))))
+        if (e->against || e->state != ASKED || !same_text(e->variant, event->variant ?: "") ||
+            e->request.version != event->version ||
+            strcmp(listing->kind ?: "", kb_listing_name(listing_of(e->request.kind))))
             continue;
-        if (kb_json_bool(event, "ready", false)) {
+        if (listing->ready)
             e->state = WISHED; // it is there now
-            continue;
-        }
-        const char *remedy = kb_json_text(event, "remedy", NULL);
-        e->state = REFUSED;
-        e->reason = kb_format("%s%s%s", kb_json_text(event, "reason", "not known, without a reason"),
-                              remedy ? "; " : "", remedy ? remedy : "");
+        else
+            refuse(e, listing->reason ?: "not known, without a reason");
     }
 }
 
 // It was sampled again: what is shown is not the last word.
-static void forget_samples(struct kb_code_store *s, const cJSON *event)
+static void forget_samples(struct kb_code_store *s, const struct kb_event *event)
 {
     for (int i = 0; i < ENTRIES; i++) {
         struct entry *e = &s->entries[i];
-        if (e->request.kind == KB_CODE_SAMPLES && same_text(e->variant, kb_json_text(event, "variant", "")) &&
-            e->request.version == kb_json_int(event, "version", 0))
+        if (e->request.kind == KB_CODE_SAMPLES && same_text(e->variant, event->variant ?: "") &&
+            e->request.version == event->version)
             clear(e);
     }
 }
 
-void kb_code_store_event(struct kb_code_store *s, const cJSON *event)
+static void diff_came(struct kb_code_store *s, const struct kb_ev_diff *diff)
 {
-    const char *type = kb_json_text(event, "type", "");
-    if (!strcmp(type, "listing"))
-        take_listing(s, event);
-    if (!strcmp(type, "sections"))
-        forget_samples(s, event);
-    if (strcmp(type, "diff"))
-        return;
-    int id = (int)kb_json_int(event, "id", 0);
     for (int i = 0; i < ENTRIES; i++) {
         struct entry *e = &s->entries[i];
-        if (e->variant && e->against && e->state == ASKED && e->id == id) {
-            take_diff(e, event);
+        if (e->variant && e->against && e->state == ASKED && e->id == diff->id) {
+            take_diff(e, diff);
             return;
         }
     }
-    cJSON **slot = &s->early[s->next_early++ % ANSWERS];
-    cJSON_Delete(*slot);
-    *slot = cJSON_Duplicate(event, true);
+    struct kb_ev_diff **slot = &s->early[s->next_early++ % ANSWERS];
+    kb_record_delete(&kb_record_diff, *slot);
+    *slot = kb_record_dup(&kb_record_diff, diff);
+}
+
+void kb_code_store_event(struct kb_code_store *s, const struct kb_event *e)
+{
+    if (e->type == KB_EVENT_listing)
+        take_listing(s, e);
+    else if (e->type == KB_EVENT_sections)
+        forget_samples(s, e);
+    else if (e->type == KB_EVENT_diff)
+        diff_came(s, e->body);
 }
 
 void kb_code_store_retry(struct kb_code_store *s)

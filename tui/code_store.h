@@ -13,8 +13,7 @@ void kb_code_store_free(struct kb_code_store *); // behind its background
 void kb_code_store_get(struct kb_code_store *, const struct kb_code_request *, struct kb_code_answer *);
 // Asks for all wishes. true if something came at once.
 bool kb_code_store_ask(struct kb_code_store *, struct kb_session *);
-void kb_code_store_event(struct kb_code_store *,
-                         const cJSON *event);     // `listing`, `diff`, `sections`; others are ignored
-void kb_code_store_retry(struct kb_code_store *); // what was refused is asked for again
+void kb_code_store_event(struct kb_code_store *, const struct kb_event *); // `listing`, `diff`, `sections`, others not
+void kb_code_store_retry(struct kb_code_store *);                          // what was refused is asked for again
 
 #endif

@@ -1,5 +1,4 @@
 #include "tui/export.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/model.h"
@@ -17,16 +16,16 @@ struct waiting {
     struct kb_ev_exported *answer; // NULL: not yet
 };
 
-static void on_event(void *context, const cJSON *event)
+static void on_event(void *context, const struct kb_event *e, const cJSON *as_json)
 {
     struct waiting *w = context;
-    const char *type = kb_json_text(event, "type", "");
-    if (!strcmp(type, "verdict") && !strcmp(kb_json_text(event, "variant", ""), w->variant))
+    (void)as_json;
+    if (e->type == KB_EVENT_verdict && !e->again && !strcmp(e->variant ?: "", w->variant))
         w->judged = true;
-    if (strcmp(type, "exported"))
+    if (e->type != KB_EVENT_exported)
         return;
     kb_record_delete(&kb_record_exported, w->answer);
-    w->answer = kb_record_new(&kb_record_exported, event);
+    w->answer = kb_record_dup(&kb_record_exported, e->body);
 }
 
 static void say(const char *text, const char *remedy)

@@ -208,8 +208,9 @@ int kb_run_once(const struct kb_options *o)
     return code;
 }
 
-static void print_event(void *context, const cJSON *event)
+static void print_event(void *context, const struct kb_event *e, const cJSON *event)
 {
+    (void)e;
     bool *broken = context;
     char *line = kb_json_line(event);
     if (!*broken && (fputs(line, stdout) < 0 || putchar('\n') < 0 || fflush(stdout)))

@@ -1,7 +1,6 @@
 #include "tui/screen.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "loop/session.h"
 #include "tui/app.h"
@@ -52,12 +51,13 @@ struct screen {
     int editor_fd;
 };
 
-static void on_event(void *context, const cJSON *event)
+static void on_event(void *context, const struct kb_event *e, const cJSON *as_json)
 {
     struct screen *s = context;
+    (void)as_json;
     if (s->code)
-        kb_code_store_event(s->code, event);
-    if (s->sources && !strcmp(kb_json_text(event, "type", ""), "errors"))
+        kb_code_store_event(s->code, e);
+    if (s->sources && e->type == KB_EVENT_errors)
         kb_source_lines_forget(s->sources);
     s->stale = true;
 }

@@ -20,10 +20,10 @@ struct command {
     char *line; // the last `trace` event, for --json
 };
 
-static void on_event(void *context, const cJSON *event)
+static void on_event(void *context, const struct kb_event *e, const cJSON *event)
 {
     struct command *c = context;
-    if (!strcmp(kb_json_text(event, "type", ""), "trace")) {
+    if (e->type == KB_EVENT_trace) {
         free(c->line);
         c->line = kb_json_line(event);
     }

@@ -67,8 +67,9 @@ char *bed_read(struct bed *b, const char *name)
     return data;
 }
 
-static void keep(void *context, const cJSON *event)
+static void keep(void *context, const struct kb_event *e, const cJSON *event)
 {
+    (void)e;
     struct bed *b = context;
     cJSON_AddItemToArray(b->events, cJSON_Duplicate(event, true));
     kb_model_apply(&b->model, event);
