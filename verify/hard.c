@@ -89,6 +89,16 @@ static bool can_harden(const struct kb_hard *h, enum kb_stress kind, int arg)
     return is_float && fill == KB_FILL_NORMAL;
 }
 
+// Rows of very different sizes need rows: what stands beside them (a weight for each column) keeps its size, else small
+// results are its doing, and say nothing.
+static bool is_beside_rows(const struct kb_hard *h, int arg)
+{
+    bool others = false;
+    for (int i = 0; i < h->bench->arg_count; i++)
+        others = others || (can_harden(h, KB_STRESS_SMALL, i) && rows_of(h, i) > 1);
+    return others && rows_of(h, arg) < 2;
+}
+
 // Where an argument has fewer rows than there are kinds of rows, they take turns.
 static bool has_few_rows(const struct kb_hard *h)
 {
@@ -191,7 +201,7 @@ static double tiny_for(const struct kb_hard *h)
 
 bool kb_hard_fill(const struct kb_hard *h, enum kb_stress kind, int arg, struct kbe_fill *fill)
 {
-    if (!can_harden(h, kind, arg))
+    if (!can_harden(h, kind, arg) || (kind == KB_STRESS_SMALL && is_beside_rows(h, arg)))
         return false;
     if (kind == KB_STRESS_INFINITE) {
         fill->kind = KBE_NEG_INF_ROWS;

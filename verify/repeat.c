@@ -124,7 +124,8 @@ static int many_calls(struct calls *w, struct kb_error *e)
 }
 
 int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_variant *v, const cJSON *compiled,
-                  const struct kb_image *image, const struct kb_plan *plan, struct kb_repeat *r, struct kb_error *e)
+                  const struct kb_image *image, const struct kb_plan *plan, bool many, struct kb_repeat *r,
+                  struct kb_error *e)
 {
     struct calls w = {.d = d, .variant = v, .r = r};
     *r = (struct kb_repeat){.c = c};
@@ -132,9 +133,9 @@ int kb_repeat_run(struct kb_data *d, struct kb_case_data *c, const struct kb_var
         return -1;
     int failed = kb_hold_open(&d->ops, &w.program, false, &w.hold, e) || all_pairs(&w, plan, e);
     w.keeps = kb_image_has_globals(image) || !w.hold.whole;
-    if (!failed && r->last.pass)
+    if (!failed && r->last.pass && many)
         failed = look_for_memory(&w, e);
-    if (!failed && r->last.pass && (w.keeps || w.hold.count))
+    if (!failed && r->last.pass && many && (w.keeps || w.hold.count))
         failed = many_calls(&w, e);
     kb_hold_close(&w.hold);
     kb_program_unload(&w.program);

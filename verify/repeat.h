@@ -21,9 +21,10 @@ struct kb_repeat {
     int pairs, differing;   // pairs of calls on the same inputs; those that differ bitwise
     struct kb_trial last;   // the one that failed, else the last one; to be freed
 };
+// Pairs of calls on the case, and with `many` the single calls behind them, where the module keeps anything.
 // trial.pass of `last` says whether all were right; its reason begins with which call failed. -1 only where the calls
 // could not be made at all.
 int kb_repeat_run(struct kb_data *, struct kb_case_data *, const struct kb_variant *, const cJSON *compiled,
-                  const struct kb_image *, const struct kb_plan *, struct kb_repeat *, struct kb_error *);
+                  const struct kb_image *, const struct kb_plan *, bool many, struct kb_repeat *, struct kb_error *);
 
 #endif

@@ -343,11 +343,18 @@ static int try_stress(struct run_worker *w, const struct kb_frame *f, struct run
     return 0;
 }
 
+enum { AGAIN_ELEMENTS = 16384 };
+
+// many: it is the case that stands for all, whose module meets many calls, too.
 static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct kb_case_data *c,
-                     const struct kb_plan *plan, struct outcome *o, struct kb_error *e)
+                     bool many, struct outcome *o, struct kb_error *e)
 {
-    struct kb_repeat r;
-    int failed = kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, plan, &r, e);
+    struct kb_repeat r = {0};
+    struct kb_plan plan = {0};
+    int failed = kb_data_prepare(&w->data, c, e) ||
+                 kb_plan_make(w->data.bench, c->index, w->data.on_cpu, v->variant, &plan, e) ||
+                 kb_repeat_run(&w->data, c, v->variant, v->compiled, &v->image, &plan, many, &r, e);
+    kb_plan_free(&plan);
     if (!failed) {
         tell_beyond(w, f, v, r.c, &(struct calls){r.set, r.calls, r.many}, &r.last, o);
         if (r.differing && r.last.pass)
@@ -358,24 +365,32 @@ static int try_again(struct run_worker *w, const struct kb_frame *f, struct run_
     return failed;
 }
 
+// A result that is kept for some sizes only is kept for small ones where it costs nothing to look. On a GPU by turns.
+static bool again_has_turn(const struct run_worker *w, int index)
+{
+    const struct kb_case_data *c = &w->data.cases[index];
+    bool little = c->usable && kb_case_elements(&w->data, c) <= AGAIN_ELEMENTS;
+    return little && (w->data.on_cpu || w->verified % (uint64_t)w->data.bench->case_count == (uint64_t)index);
+}
+
 // What no case asks for: inputs that the bench does not have, and many calls of a freshly loaded module. On a GPU a
 // case that is not small would hold the verdict back; timing calls it often, and looks.
 static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct run_version *v, struct outcome *o)
 {
     int index = kb_data_small_case(&w->data);
     struct kb_error error = {0};
-    struct kb_plan plan = {0};
     struct kb_case_data *c = index < 0 ? NULL : &w->data.cases[index];
     w->data.reference_failed = false;
     bool again = c && (w->data.on_cpu || kb_case_is_small(&w->data, c));
     int failed = try_stress(w, f, v, o, &error) || try_neighbours(w, f, v, o, &error);
     if (!failed && !o->failed && again && !run_cancelled(f))
-        failed = kb_plan_make(w->data.bench, index, w->data.on_cpu, v->variant, &plan, &error) ||
-                 try_again(w, f, v, c, &plan, o, &error);
+        failed = try_again(w, f, v, c, true, o, &error);
+    for (int i = 0; i < w->data.bench->case_count && !failed && !o->failed && !run_cancelled(f); i++)
+        if (i != index && again_has_turn(w, i))
+            failed = try_again(w, f, v, &w->data.cases[i], false, o, &error);
     if (failed)
         note_failure(o, c ? c->label : "inputs that verify adds", true, w->data.reference_failed,
                      kb_error_line(&error));
-    kb_plan_free(&plan);
 }
 
 static void conclude(struct run_worker *w, const struct kb_frame *f, const struct run_version *v, const char *rung,
