@@ -147,6 +147,24 @@ static int unknown(const struct kb_guessing *g, struct kb_error *e)
     return -1;
 }
 
+// What was asked for may be what the list proposed: no less of a guess. Leaves the arguments that were asked for.
+static bool is_own_guess(struct kb_guessing *g, const struct kb_guess_candidate *c)
+{
+    const char *wanted = g->wanted_args;
+    if (!wanted)
+        return false;
+    char *asked = kb_guess_expression(g);
+    g->wanted_args = NULL;
+    take(g, c);
+    char *guessed = kb_guess_expression(g);
+    bool same = g->instance && !strcmp(asked, guessed);
+    g->wanted_args = wanted;
+    take(g, c);
+    free(asked);
+    free(guessed);
+    return same;
+}
+
 int kb_guess_choose(struct kb_guessing *g, struct kb_error *e)
 {
     const struct kb_guess_candidate *chosen = NULL;
@@ -164,6 +182,7 @@ int kb_guess_choose(struct kb_guessing *g, struct kb_error *e)
     if (!chosen)
         return unknown(g, e);
     take(g, chosen);
+    g->instance = g->instance || is_own_guess(g, chosen);
     launch_of_instance(g);
     return 0;
 }

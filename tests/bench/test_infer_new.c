@@ -243,17 +243,20 @@ static void test_wanted(void **state)
     (void)state;
     static const struct {
         const char *wanted, *kernel, *block;
+        bool guessed;
     } cases[] = {
-        {"one", "one", "256"},
-        {"two", "a::two<half,64>", "128"},
-        {"a::two<float, 32>", "a::two<float,32>", "32"},
-        {"two <int,8>", "a::two<int,8>", "128"},
-        {"three<false, float>", "three<false,float>", "256"},
+        {"one", "one", "256", false},
+        {"three<true, float>", "three<true,float>", "256", true}, // as the list proposes it
+        {"two", "a::two<half,64>", "128", false},
+        {"a::two<float, 32>", "a::two<float,32>", "32", false},
+        {"two <int,8>", "a::two<int,8>", "128", false},
+        {"three<false, float>", "three<false,float>", "256", false},
     };
     for (size_t i = 0; i < KB_COUNT(cases); i++) {
         struct guessed g = from(&(struct kb_guess_source){.text = several, .wanted = cases[i].wanted});
         assert_string_equal(launch_of(&g)->kernel, cases[i].kernel);
         assert_string_equal(launch_of(&g)->block[0], cases[i].block);
+        assert_int_equal(g.guess.instance, cases[i].guessed);
         drop(&g);
     }
     struct kb_guess_source source = {.path = "k.cu", .text = several, .size = strlen(several), .wanted = "thre"};
