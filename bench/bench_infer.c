@@ -10,6 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *product(char *const *texts, int count)
+{
+    struct kb_text out = {0};
+    for (int i = 0; i < count; i++)
+        kb_text_addf(&out, count > 1 ? "%s(%s)" : "%s%s", i ? "*" : "", texts[i]);
+    return out.data ? kb_text_take(&out) : kb_strdup("1");
+}
+
+// What a run wrote of a result, where that is a number which such a launch has: one of the sizes, one a block, one a
+// thread of a block. NULL: a run said nothing, or wrote some other part: that is a question.
+static char *written(const struct kb_guessing *g, const struct kb_guessed_arg *a)
+{
+    const struct kb_guess_source *s = g->source;
+    char *texts[KB_GUESS_SIZES + 2];
+    int count = 0;
+    int64_t wanted = 0, value;
+    for (int i = 0; s->kernel && i < s->extent_count; i++)
+        if (a->role == KB_OUTPUT && !strcmp(s->extents[i].arg, a->name))
+            wanted = s->extents[i].elements;
+    if (!wanted)
+        return NULL;
+    for (int i = 0; i < g->size_count; i++)
+        texts[count++] = kb_strdup(g->sizes[i]);
+    texts[count++] = product(g->grid, g->grid_dims);
+    texts[count++] = product(g->block, g->block_dims);
+    char *found = NULL;
+    for (int i = 0; i < count; i++) {
+        bool same = !found && !kb_expr_eval(texts[i], &g->params, &value, NULL) && value * a->lanes == wanted;
+        if (same)
+            found = a->lanes > 1 ? kb_format("%d*(%s)", a->lanes, texts[i]) : kb_strdup(texts[i]);
+        free(texts[i]);
+    }
+    return found;
+}
+
 // Elements of an array, where nothing says how many: what the sizes make together; of what a planar kernel writes, the
 // first two.
 static cJSON *shape_of(const struct kb_guessing *g, const struct kb_guessed_arg *a)
@@ -17,8 +52,10 @@ static cJSON *shape_of(const struct kb_guessing *g, const struct kb_guessed_arg 
     cJSON *shape = cJSON_CreateArray();
     bool planar = g->size_count == 2 || (g->size_count > 2 && g->planar && a->role == KB_OUTPUT);
     struct kb_text last = {0};
-    if (a->text) {
-        cJSON_AddItemToArray(shape, cJSON_CreateString(a->text));
+    char *seen = written(g, a);
+    if (seen || a->text) {
+        cJSON_AddItemToArray(shape, cJSON_CreateString(seen ? seen : a->text));
+        free(seen);
         return shape;
     }
     if (planar)
@@ -260,6 +297,12 @@ static char *headline_of(const struct kb_guessing *g)
     }
     for (int i = 0; i < g->size_count && i < MOST; i++)
         kb_text_addf(&out, ", %s = %" PRId64, g->sizes[i], *kb_names_get(&g->params, g->sizes[i]));
+    for (int i = 0; i < g->kernel->param_count; i++) {
+        char *seen = written(g, &g->args[i]);
+        if (seen)
+            kb_text_addf(&out, ", %s[%s]", g->args[i].name, seen);
+        free(seen);
+    }
     if (g->instance) {
         char *kernel = kb_guess_expression(g);
         kb_text_addf(&out, ", template arguments of %s", kernel);

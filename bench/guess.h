@@ -17,6 +17,10 @@ struct kb_guess_text {
     const char *text;
     size_t size;
 };
+struct kb_guess_extent { // of an array, as a run showed it
+    char *arg;
+    int64_t elements;
+};
 struct kb_guess_source {
     const char *path; // of the .cu
     const char *text;
@@ -27,6 +31,8 @@ struct kb_guess_source {
     const char *kernel;
     const struct kb_param_use *uses;
     int use_count;
+    const struct kb_guess_extent *extents;
+    int extent_count;
     int max_threads; // a block of it may have; 0: unknown
     // How it is compiled elsewhere: folders (absolute), "NAME=VALUE", compiler options.
     const char *const *include_dirs, *const *defines, *const *options;

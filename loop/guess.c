@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "loop/parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static const char prefix[] = "perhaps the guess: ";
 // code.
 static bool is_about_instance(const char *reason)
 {
-    static const char *const words[] = {"cannot be named", "is no __global__ function", "the compiler broke off"};
+    static const char *const words[] = {"cannot be named", "is no __global__ function", "the compiler broke off",
+                                        "bytes of static shared memory"};
     for (size_t i = 0; reason && i < KB_COUNT(words); i++)
         if (strstr(reason, words[i]))
             return true;
@@ -68,9 +70,53 @@ static void doubt_findings(cJSON *event)
     }
 }
 
-void kb_guess_soften(const struct kb_session *s, cJSON *event)
+static void keep_extent(struct kb_session *s, const char *arg, int64_t elements)
+{
+    int i = 0;
+    while (i < s->extent_count && strcmp(s->extents[i].arg, arg))
+        i++;
+    if (i == s->extent_count) {
+        s->extents = kb_realloc(s->extents, sizeof *s->extents * (size_t)(i + 1));
+        s->extents[s->extent_count++] = (struct kb_guess_extent){kb_strdup(arg), 0};
+    }
+    s->extents_new = s->extents_new || s->extents[i].elements != elements;
+    s->extents[i].elements = elements;
+}
+
+// A result of which just the beginning is written has that size, as far as this launch goes.
+static void note_extents(struct kb_session *s, const cJSON *event)
+{
+    const cJSON *output;
+    cJSON_ArrayForEach (output, kb_json_get(event, "outputs")) {
+        int64_t elements = kb_json_int(output, "elements", 0), rows = 0, rest = 0;
+        int64_t written = elements - kb_json_int(kb_json_get(output, "metrics"), "unwritten", 0);
+        const char *at = strstr(kb_json_text(output, "reason", ""), "first at [");
+        int read = at ? sscanf(at, "first at [%" SCNd64 ", %" SCNd64 "]", &rows, &rest) : 0;
+        bool whole = read == 1 && rows == written;
+        bool in_rows = read == 2 && !rest && rows > 0 && written % rows == 0 && elements % (written / rows) == 0;
+        if (written > 0 && written < elements && (whole || in_rows))
+            keep_extent(s, kb_json_text(output, "arg", ""), written);
+    }
+}
+
+bool kb_guess_learn(struct kb_session *s, struct kb_build *b)
+{
+    enum { MOST_ROUNDS = 4 };
+    if (!s->inferred || !s->extents_new || s->extent_rounds == MOST_ROUNDS)
+        return false;
+    char contract[sizeof s->contract];
+    memcpy(contract, s->contract, sizeof contract);
+    s->extents_new = false;
+    s->extent_rounds++;
+    kb_guess_again(s, &b->source->snapshot);
+    return memcmp(contract, s->contract, sizeof contract) != 0; // then kb_sources_accept has begun it again
+}
+
+void kb_guess_soften(struct kb_session *s, cJSON *event)
 {
     const char *type = kb_json_text(event, "type", "");
+    if (s->inferred && !strcmp(type, "case"))
+        note_extents(s, event);
     if (s->inferred && !strcmp(type, "case"))
         doubt_case(s, event);
     else if (s->inferred && !strcmp(type, "findings"))
@@ -99,6 +145,8 @@ static struct kb_guess_source source_of(const struct kb_session *s, const struct
                                     .kernel = s->used_kernel,
                                     .uses = s->uses,
                                     .use_count = s->use_count,
+                                    .extents = s->extents,
+                                    .extent_count = s->extent_count,
                                     .max_threads = s->used_threads,
                                     .wanted = s->wanted_kernel,
                                     .include_dirs = (const char *const *)s->project.include_dirs,
@@ -239,6 +287,9 @@ void kb_guess_drop(struct kb_session *s)
 {
     kb_guess_free(&s->guess);
     kb_project_free(&s->project);
+    for (int i = 0; i < s->extent_count; i++)
+        free(s->extents[i].arg);
+    free(s->extents);
     free(s->uses);
     free(s->used_kernel);
 }

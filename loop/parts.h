@@ -298,6 +298,9 @@ struct kb_session {
     struct kb_guess guess;                          // then: what was guessed
     struct kb_param_use *uses;                      // then, of the last compile: its kernel's parameters
     int use_count, used_threads;
+    struct kb_guess_extent *extents; // then: of results that runs wrote in part
+    int extent_count, extent_rounds;
+    bool extents_new; // since the guess was made
     char *used_kernel;
     struct kb_project project; // then: how its source is compiled
     char *wanted_kernel;       // of a source that no bench lists; NULL: the best
@@ -407,13 +410,15 @@ void kb_reads_free(struct kb_session *);
 // guess.c: what is only guessed accuses nobody
 bool kb_guess_doubts(const struct kb_session *, const struct kb_build *, enum kb_rung failed, const char *reason);
 char *kb_guess_words(const struct kb_session *, const char *reason); // "perhaps the guess: ..."; owned
-void kb_guess_soften(const struct kb_session *, cJSON *event);       // a `case` or `findings` event, in place
+void kb_guess_soften(struct kb_session *, cJSON *event);       // a `case` or `findings` event, in place
 int kb_guess_open(struct kb_session *, struct kb_error *);
 void kb_guess_offer(struct kb_session *); // says what was guessed and found
 // What to compile for on this device: with the project's suffix ("sm_90a") if it is of the same kind.
 const char *kb_guess_arch(const struct kb_session *, const char *device);
 void kb_guess_again(struct kb_session *, const struct kb_snapshot *); // the file changed
 void kb_guess_compiled(struct kb_session *, struct kb_build *);       // before its rung `check`; may supersede it
+// The run of a guess failed, but told how much it writes: true if the guess was made anew from that, and b is to run again.
+bool kb_guess_learn(struct kb_session *, struct kb_build *);
 void kb_guess_drop(struct kb_session *);
 
 // build.c: the ladder of one build

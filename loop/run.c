@@ -283,7 +283,9 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
         kb_load_failed(s, b, reason);
     if (b && status == KB_STATUS_FAIL && rung >= 0)
         b->fault_of = fault;
-    if (b && !b->dead && !r->cancelled && rung >= 0)
+    bool again = b && !b->dead && !r->cancelled && kind == KB_REQUEST_RUN && status == KB_STATUS_FAIL &&
+                 kb_guess_learn(s, b);
+    if (b && !b->dead && !r->cancelled && rung >= 0 && !again)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
     if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled)
         settled(s, b, status, reason, fault);

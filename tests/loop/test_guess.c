@@ -292,6 +292,23 @@ static void options_that_the_code_needs(void **state)
     free(text);
 }
 
+// A run tells how much of a result the guessed grid writes: one sum a block, rows of a part.
+static void what_a_run_writes_is_the_result(void **state)
+{
+    (void)state;
+    cJSON *document = document_of("__global__ void sums(const float *x, float *sum, int n)\n{\n"
+                                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                  "    int any = __syncthreads_or(i < n && x[i] > 0);\n"
+                                  "    if (threadIdx.x == 0) sum[blockIdx.x] = any;\n}\n",
+                                  0);
+    rung_is(document, "run", "pass", "");
+    const char *skeleton = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "skeleton", "");
+    assert_non_null(strstr(skeleton, "\"shape\": [\"ceil_div(n,256)\"]"));
+    const char *headline = kb_json_text(kb_json_get(kb_json_get(document, "bench"), "guess"), "text", "");
+    assert_string_equal(headline, "launch 256x1x1, n = 4096, sum[ceil_div(n,256)]");
+    cJSON_Delete(document);
+}
+
 static void check_question(const char *source, const char *rung, const char *reason)
 {
     cJSON *document = document_of(source, 5);
@@ -318,6 +335,10 @@ static void failures_of_a_guess_are_questions(void **state)
     check_question("template <typename T> struct two { };\n"
                    "template <typename T, template <typename> class P> __global__ void k(T *x, int n) { *x = n; }\n",
                    "compile", "k");
+    check_question(
+        "template <int BLOCK> __global__ void k(float *x, int n)\n"
+        "{ __shared__ float s[BLOCK * BLOCK]; s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[0]; }\n",
+        "compile", "static shared memory");
     check_question("struct Big { long a[8]; };\n__global__ void k(Big b, float *x) { *x = b.a[1]; }\n", "check", "");
 }
 
@@ -479,6 +500,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(compile_commands_say_the_flags, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(options_that_the_code_needs, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ptx_is_a_source, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_a_run_writes_is_the_result, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(headers_are_sources, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(failures_of_a_guess_are_questions, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(errors_of_the_code_stay_errors, make_dir, remove_dir),
