@@ -12,6 +12,9 @@
 extern const char kb_embedded_bench_schema_json[];
 extern const unsigned kb_embedded_bench_schema_json_size;
 
+static const char kept_comment[] = "Kept from a guess: roles, types, shapes, sizes, template arguments and the launch "
+                                   "are now what this file says. Put "
+                                   "right what is wrong, and write the reference.";
 #define SCHEMA ".kbench/bench.schema.json"
 
 static const char *type_of(enum kb_dtype dtype)
@@ -49,7 +52,7 @@ static char *elements_of(const struct kb_bench *b)
         if (b->args[i].role == KB_OUTPUT || b->args[i].role == KB_INOUT)
             result = &b->args[i];
     for (int i = 0; result && i < result->ndim; i++)
-        kb_text_addf(&out, "%s(%s)", i ? "*" : "", result->shape[i]);
+        kb_text_addf(&out, result->ndim > 1 ? "%s(%s)" : "%s%s", i ? "*" : "", result->shape[i]);
     return out.data ? kb_text_take(&out) : kb_strdup("1");
 }
 
@@ -107,12 +110,9 @@ static char *document_text(const struct kb_bench *b, const char *reference, cons
     cJSON_ArrayForEach (item, b->json) {
         if (!strcmp(item->string, "variants"))
             kb_json_set(document, "reference", program);
-        kb_json_set(document, item->string, cJSON_Duplicate(item, true));
+        bool comment = !strcmp(item->string, "comment");
+        kb_json_set(document, item->string, comment ? cJSON_CreateString(kept_comment) : cJSON_Duplicate(item, true));
     }
-    kb_json_set_text(
-        document, "comment",
-        "Kept from a guess: roles, types, shapes, sizes, template arguments and the launch are now what this "
-        "file says. Put right what is wrong, and write the reference.");
     char *text = kb_guess_pretty(document);
     cJSON_Delete(document);
     free(elements);
