@@ -186,8 +186,8 @@ static bool read_text(char *s, struct kb_sass_instruction *i)
     i->opcode = word(&s);
     i->base = (int)strcspn(i->opcode, ".");
     for (int k = 0; k < i->base; k++)
-        if (!isupper((unsigned char)i->opcode[k]) && !isdigit((unsigned char)i->opcode[k]))
-            return false;
+        if (!isupper((unsigned char)i->opcode[k]) && !isdigit((unsigned char)i->opcode[k]) && i->opcode[k] != '_')
+            return false; // UCGABAR_ARV has a line between its words
     trim_end(s);
     i->operands = s;
     i->control = split_control(s);

@@ -88,7 +88,7 @@ char *kb_gap_text(const struct kb_ev_gap *g)
 }
 
 struct seeds {
-    int tried, passed;
+    int tried, passed, failed;
     const struct kb_ev_seed *first_failed;
 };
 
@@ -106,6 +106,7 @@ static struct seeds count_seeds(const struct kb_model_version *v)
             continue;
         n.tried++;
         n.passed += ended(s, "pass");
+        n.failed += ended(s, "fail");
         if (!n.first_failed && ended(s, "fail"))
             n.first_failed = s;
     }
@@ -120,8 +121,11 @@ char *kb_seeds_text(const struct kb_model_version *v)
         if (v->seeds[i].again)
             kb_text_addf(&out, "%sseed %s, which failed before, was tried first: it %s", out.size ? "\n" : "",
                          v->seeds[i].seed ?: "?", ended(&v->seeds[i], "pass") ? "passed" : "fails again");
+    int not_run = n.tried - n.passed - n.failed;
     if (n.tried)
         kb_text_addf(&out, "%s%d of %d seeds passed", out.size ? "\n" : "", n.passed, n.tried);
+    if (not_run)
+        kb_text_addf(&out, ", %d could not be tried", not_run);
     if (n.first_failed)
         kb_text_addf(&out, "; seed %s fails first: %s", n.first_failed->seed ?: "?",
                      n.first_failed->reason ?: "no reason was given");

@@ -29,14 +29,21 @@ void ptx_refuse(struct ptx_decoder *d, const char *format, ...)
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
     struct ptx_place place = ptx_place_of(d->module, d->in ? d->in->loc : 0);
-    char on[320];
-    if (place.line)
+    char on[320], at[32] = "";
+    int line = d->in ? d->in->text_line : d->func->text_line;
+    if (place.line) {
         snprintf(on, sizeof on, "%s", ptx_place_text(place));
+        snprintf(at, sizeof at, "PTX line %d, ", line);
+    } else {
+        snprintf(on, sizeof on, "PTX line %d", line);
+    }
+    if (d->in)
+        kb_fail(&d->func->refused, on,
+                "run this kernel on a GPU, or write it without this instruction for the CPU device",
+                "the CPU device does not run '%s' (%sin %s): %s", d->in->op, at, d->func->name, why);
     else
-        snprintf(on, sizeof on, "PTX line %d", d->in ? d->in->text_line : d->func->text_line);
-    kb_fail(&d->func->refused, on, "run this kernel on a GPU, or write it without this instruction for the CPU device",
-            "the CPU device does not run '%s' (PTX line %d, in %s): %s", d->in ? d->in->op : "this function",
-            d->in ? d->in->text_line : d->func->text_line, d->func->name, why);
+        kb_fail(&d->func->refused, on, "run this kernel on a GPU", "the CPU device does not run %s: %s", d->func->name,
+                why);
 }
 
 bool ptx_mod(struct ptx_decoder *d, const char *name)

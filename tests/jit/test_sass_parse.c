@@ -119,6 +119,11 @@ static void test_names(void **state)
     assert_int_equal(find(&l->kernels[0], "FFMA")->file, -1);
     kb_sass_free(l);
     free(odd);
+    odd = sass_replaced(text, "EXIT", "UCGABAR_ARV"); // a barrier of a cluster has a line in its name
+    l = sass_read(odd);
+    assert_string_equal(find(&l->kernels[0], "UCGABAR_ARV")->opcode, "UCGABAR_ARV");
+    kb_sass_free(l);
+    free(odd);
     free(text);
 }
 
