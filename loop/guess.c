@@ -15,7 +15,7 @@ static const char prefix[] = "perhaps the guess: ";
 static bool is_about_instance(const char *reason)
 {
     static const char *const words[] = {"cannot be named", "is no __global__ function", "the compiler broke off",
-                                        "bytes of static shared memory"};
+                                        "bytes of static shared memory", "during instantiation"};
     for (size_t i = 0; reason && i < KB_COUNT(words); i++)
         if (strstr(reason, words[i]))
             return true;

@@ -339,6 +339,9 @@ static void failures_of_a_guess_are_questions(void **state)
         "template <int BLOCK> __global__ void k(float *x, int n)\n"
         "{ __shared__ float s[BLOCK * BLOCK]; s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[0]; }\n",
         "compile", "static shared memory");
+    check_question("template <int BLOCK> __global__ void k(float *x, int n)\n"
+                   "{ static_assert(BLOCK == 3, \"three\"); x[threadIdx.x] = n; }\n",
+                   "compile", "three");
     check_question("struct Big { long a[8]; };\n__global__ void k(Big b, float *x) { *x = b.a[1]; }\n", "check", "");
 }
 
