@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MS = 30000, MOST_FAILURES = 3 };
-
-static void set(char **slot, const char *value)
-{
-    char *copy = kb_strdup(value);
-    free(*slot);
-    *slot = copy;
-}
-
 static void release(struct kb_disasm_worker *d)
 {
     kb_build_unref(d->build);
@@ -24,9 +15,7 @@ static void release(struct kb_disasm_worker *d)
     d->summary = NULL;
     d->reading = NULL;
     d->kind = KB_DISASM_NONE;
-    d->job = 0;
-    if (d->peer)
-        kb_peer_deadline(d->peer, 0);
+    kb_lane_close(&d->lane);
 }
 
 // Answers
@@ -73,15 +62,15 @@ static void send_same(struct kb_session *s, struct kb_build *before)
     const struct kb_frame_part parts[] = {{a->sass, a->sass_size}, {b->sass, b->sass_size}};
     d->kind = KB_DISASM_SAME;
     d->other = kb_build_ref(before);
-    d->job = ++s->next_job;
-    head = kb_frame_head("diff", d->job);
+    d->lane.job = ++s->next_job;
+    head = kb_frame_head("diff", d->lane.job);
     item = cJSON_AddObjectToObject(head, "a");
     kb_json_set_number(item, "text_bytes", (double)a->sass_size);
     item = cJSON_AddObjectToObject(head, "b");
     kb_json_set_number(item, "text_bytes", (double)b->sass_size);
     kb_json_set_text(head, "kind", "sass");
     kb_json_set_number(head, "context", 0);
-    kb_peer_send_parts(d->peer, head, parts, KB_COUNT(parts));
+    kb_peer_send_parts(d->lane.peer, head, parts, KB_COUNT(parts));
 }
 
 static void listed(struct kb_session *s, struct kb_frame *frame)
@@ -125,7 +114,7 @@ static void end_of_job(struct kb_session *s, enum kb_status status, const char *
     s->again = true;
     if (d->kind == KB_DISASM_SASS) {
         struct kb_build *before = status == KB_STATUS_PASS && !d->build->dead ? version_before(s, d->build) : NULL;
-        if (before && d->peer && d->build->blobs.sass_size)
+        if (before && d->lane.peer && d->build->blobs.sass_size)
             send_same(s, before);
         else
             end_of_sass(s, status, reason, NULL, "there is no listing of the version before");
@@ -148,26 +137,23 @@ static void end_of_job(struct kb_session *s, enum kb_status status, const char *
     }
 }
 
-static void absent(struct kb_session *s, const char *reason)
+static void cut(struct kb_session *s, const char *why)
 {
-    struct kb_disasm_worker *d = &s->disasm;
-    set(&d->absent, reason);
+    if (s->disasm.kind != KB_DISASM_NONE)
+        end_of_job(s, KB_STATUS_NA, why);
+}
+
+static void hello(struct kb_session *s, const cJSON *head)
+{
+    (void)head;
+    s->disasm.lane.failures = 0;
 }
 
 static void take_frame(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_disasm_worker *d = &s->disasm;
     const char *type = kb_frame_type(frame);
-    if (!strcmp(type, "hello")) {
-        const cJSON *failed = kb_json_get(frame->head, "failed");
-        kb_peer_deadline(d->peer, 0);
-        d->ready = !cJSON_IsObject(failed);
-        d->failures = d->ready ? 0 : d->failures;
-        if (!d->ready)
-            absent(s, kb_json_text(failed, "what", "its worker failed"));
-    } else if (!d->job || kb_frame_job(frame) != d->job) {
-        return;
-    } else if (d->kind == KB_DISASM_TRACE && strcmp(type, "done")) {
+    if (d->kind == KB_DISASM_TRACE && strcmp(type, "done")) {
         if (kb_tracing_pending(s))
             kb_tracing_compile_frame(s, frame);
     } else if (!strcmp(type, "sass")) {
@@ -183,17 +169,10 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
     }
 }
 
-static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+static bool worker_ended(struct kb_session *s, const struct kb_peer_event *event)
 {
-    struct kb_disasm_worker *d = &s->disasm;
-    bool was_ready = d->ready;
-    kb_peer_free(d->peer);
-    d->peer = NULL;
-    d->ready = false;
-    if (d->kind != KB_DISASM_NONE)
-        end_of_job(s, KB_STATUS_NA, event->text);
-    if (!was_ready && !d->absent && ++d->failures >= MOST_FAILURES)
-        absent(s, event->text);
+    cut(s, event->text);
+    return false;
 }
 
 // Requests
@@ -214,9 +193,9 @@ static struct kb_build *next(const struct kb_session *s)
 static void send_sass(struct kb_session *s, const char *cubin, size_t size)
 {
     struct kb_disasm_worker *d = &s->disasm;
-    d->job = ++s->next_job;
-    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
-    kb_peer_send(d->peer, kb_frame_head("sass", d->job), cubin, size);
+    d->lane.job = ++s->next_job;
+    kb_peer_deadline(d->lane.peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
+    kb_peer_send(d->lane.peer, kb_frame_head("sass", d->lane.job), cubin, size);
 }
 
 static void add_side(cJSON *head, const char *name, const struct kb_reading_side *side, struct kb_frame_part parts[2])
@@ -241,14 +220,14 @@ static void send_reading(struct kb_session *s, struct kb_reading *r)
     }
     struct kb_frame_part parts[4];
     d->kind = KB_DISASM_DIFF;
-    d->job = ++s->next_job;
-    cJSON *head = kb_frame_head("diff", d->job);
+    d->lane.job = ++s->next_job;
+    cJSON *head = kb_frame_head("diff", d->lane.job);
     add_side(head, "a", &r->sides[0], parts);
     add_side(head, "b", &r->sides[1], parts + 2);
     kb_json_set_text(head, "kind", r->kind == KB_LISTING_SASS ? "sass" : "text");
     kb_json_set_bool(head, "raw", r->raw);
-    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
-    kb_peer_send_parts(d->peer, head, parts, KB_COUNT(parts));
+    kb_peer_deadline(d->lane.peer, kb_rungs[KB_RUNG_SASS].deadline_ms);
+    kb_peer_send_parts(d->lane.peer, head, parts, KB_COUNT(parts));
 }
 
 static void send_trace(struct kb_session *s)
@@ -257,22 +236,30 @@ static void send_trace(struct kb_session *s)
     struct kb_text blob = {0};
     cJSON *head = kb_tracing_compile(s, &blob);
     d->kind = KB_DISASM_TRACE;
-    d->job = s->next_job;
-    kb_peer_deadline(d->peer, kb_rungs[KB_RUNG_COMPILE].deadline_ms);
-    kb_peer_send(d->peer, head, blob.data, blob.size);
+    d->lane.job = s->next_job;
+    kb_peer_deadline(d->lane.peer, kb_rungs[KB_RUNG_COMPILE].deadline_ms);
+    kb_peer_send(d->lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
 }
 
-static void start_worker(struct kb_session *s)
+static void command(struct kb_session *s, char *argv[KB_LANE_ARGUMENTS])
 {
-    struct kb_error error = {0};
-    char *argv[] = {s->worker_path, "compile", NULL};
-    s->disasm.peer = kb_peer_start(argv, &error);
-    if (s->disasm.peer)
-        kb_peer_deadline(s->disasm.peer, HELLO_MS);
-    else
-        absent(s, kb_error_line(&error));
+    (void)s;
+    argv[1] = "compile";
 }
+
+static const struct kb_lane_kind lane_kind = {
+    .role = KB_WORKER_COMPILE,
+    .source = "compile",
+    .silent = true,
+    .expendable = true,
+    .hello_ms = 30000,
+    .command = command,
+    .hello = hello,
+    .frame = take_frame,
+    .ended = worker_ended,
+    .cut = cut,
+};
 
 // What is wanted cannot be had: each is told so.
 static void refuse(struct kb_session *s)
@@ -281,13 +268,13 @@ static void refuse(struct kb_session *s)
     struct kb_build *b;
     struct kb_reading *r;
     if (kb_tracing_wants_compile(s))
-        kb_tracing_compiled(s, d->absent);
+        kb_tracing_compiled(s, d->lane.absent);
     while ((b = next(s)))
-        kb_late_na(s, b, KB_RUNG_SASS, d->absent);
+        kb_late_na(s, b, KB_RUNG_SASS, d->lane.absent);
     while ((r = kb_listing_next(s)) && r->diff)
-        kb_listing_compared(s, r, NULL, 0, d->absent);
+        kb_listing_compared(s, r, NULL, 0, d->lane.absent);
     if (r)
-        kb_listing_listed(s, r, NULL, 0, d->absent);
+        kb_listing_listed(s, r, NULL, 0, d->lane.absent);
 }
 
 static void assign(struct kb_session *s)
@@ -298,13 +285,11 @@ static void assign(struct kb_session *s)
     struct kb_build *b = r || trace || d->kind != KB_DISASM_NONE ? NULL : next(s);
     if ((!r && !b && !trace) || s->ending)
         return;
-    if (d->absent) {
+    if (d->lane.absent) {
         refuse(s);
         return;
     }
-    if (!d->peer)
-        start_worker(s);
-    if (!d->peer || !d->ready || kb_peer_ending(d->peer))
+    if (!kb_lane_start(s, &d->lane, &lane_kind))
         return;
     if (r) {
         r->state = KB_READING_WORK;
@@ -323,35 +308,17 @@ static void assign(struct kb_session *s)
 
 void kb_disasm_step(struct kb_session *s)
 {
-    struct kb_disasm_worker *d = &s->disasm;
-    const struct kb_lane lane = {&d->peer, NULL, "compile", take_frame, worker_ended};
-    kb_lane_step(s, &lane);
+    kb_lane_step(s, &s->disasm.lane, &lane_kind);
     assign(s);
-}
-
-int kb_disasm_wait_ms(const struct kb_session *s)
-{
-    return s->disasm.peer ? kb_peer_wait_ms(s->disasm.peer) : -1;
 }
 
 void kb_disasm_restart(struct kb_session *s, const char *why)
 {
-    struct kb_disasm_worker *d = &s->disasm;
-    if (d->peer)
-        kb_retire(s, d->peer, KB_WORKER_COMPILE, why, true);
-    d->peer = NULL;
-    d->ready = false;
-    d->failures = 0;
-    set(&d->absent, NULL);
-    if (d->kind != KB_DISASM_NONE)
-        end_of_job(s, KB_STATUS_NA, why);
+    kb_lane_restart(s, &s->disasm.lane, &lane_kind, why);
 }
 
 void kb_disasm_free(struct kb_session *s)
 {
-    struct kb_disasm_worker *d = &s->disasm;
-    kb_peer_free(d->peer);
-    d->peer = NULL;
-    release(d);
-    free(d->absent);
+    release(&s->disasm);
+    kb_lane_free(&s->disasm.lane);
 }

@@ -44,7 +44,7 @@ void kb_ended_all(struct kb_session *s)
 // What is under way for it still brings events, if only that it was cut short.
 static bool is_held(const struct kb_session *s, const struct kb_build *b)
 {
-    return s->run.build == b || s->races.build == b || s->profile.build == b || s->disasm.build == b;
+    return s->run.lane.build == b || s->races.lane.build == b || s->profile.lane.build == b || s->disasm.build == b;
 }
 
 // Of content that is no longer the newest nothing begins any more.

@@ -9,6 +9,7 @@
 #include "bench/guess.h"
 #include "bench/rungs.h"
 #include "loop/gpu_lock.h"
+#include "loop/lane.h"
 #include "loop/model.h"
 #include "loop/peer.h"
 #include "loop/project.h"
@@ -148,9 +149,8 @@ enum kb_request {
     KB_REQUESTS
 };
 struct kb_run_worker {
-    struct kb_peer *peer;
+    struct kb_lane lane;      // absent: it said that there is no device; nothing is tried again until a restart
     struct kb_peer *spare;    // started without a request; NULL: none
-    bool ready, absent;       // absent: it said that there is no device; nothing is tried again until a restart
     int generation;           // counts up with each worker
     int prepared, preparing;  // bench generation it is prepared for; 0: none
     struct kb_build **loaded; // what it holds
@@ -162,12 +162,7 @@ struct kb_run_worker {
     char *in_reference;        // the case whose reference runs now; NULL: none does
     bool roofs_known, idle_done;
     enum kb_request request;
-    int64_t job;
-    struct kb_build *build; // whom the request serves; NULL: nobody (any more)
-    bool cancelled;
     int64_t idle_job; // a request `idle` that may still answer behind a newer one
-    bool poisoned;
-    int failures; // in a row, without a hello
     int64_t retry_us, ready_us;
 };
 
@@ -182,31 +177,22 @@ enum kb_profile_request {
     KB_PROFILE_RELEASE,
 };
 struct kb_profile_worker { // started when it is first needed; works only while the run worker does not
-    struct kb_peer *peer;
-    bool ready, held, cancelled, retry, hold_refused;
-    char *absent;     // why there is none, NULL: there may be one
+    struct kb_lane lane;
+    bool held, retry, hold_refused;
     char *refused[2]; // of sections, counters: not asked again until a retry
     char *prepare_error;
-    int generation, prepared;
+    int prepared;
     enum kb_profile_request request;
-    int64_t job, rung_us;
-    struct kb_build *build;
     char *loaded; // key of the version that it was given last
-    int failures;
 };
 enum kb_races_request { KB_RACES_NONE, KB_RACES_PREPARE, KB_RACES_CHECK, KB_RACES_WATCH };
 struct kb_races_worker { // a run worker on the CPU device, started when it is first needed
-    struct kb_peer *peer;
-    bool ready, cancelled;
-    char *absent; // why there is none, NULL: there may be one
+    struct kb_lane lane;
     char *prepare_error;
     int prepared;
     enum kb_races_request request;
-    int64_t job;
-    struct kb_build *build;
     char *loaded; // key of the version that it was given last
     int watched;  // cases that came out clean so far
-    int failures;
 };
 enum kb_disasm_job {
     KB_DISASM_NONE,
@@ -218,11 +204,8 @@ enum kb_disasm_job {
 };
 struct kb_reading;
 struct kb_disasm_worker { // a compile worker of its own, so that no compile ever waits for a listing
-    struct kb_peer *peer;
-    bool ready;
-    char *absent;
+    struct kb_lane lane;  // serves no build itself: no line of its log is a version's
     enum kb_disasm_job kind;
-    int64_t job, rung_us;
     struct kb_build *build, *other;
     struct kb_reading *reading;
     cJSON *summary; // of SASS, while SAME goes on; the document of DIFF
@@ -386,7 +369,7 @@ void kb_sources_watch(struct kb_session *);          // what the bench, as it is
 int kb_focus_index(const struct kb_session *);       // -1: no such variant
 cJSON *kb_bench_document(const struct kb_session *); // for prepare; owned
 void kb_shared_unref(struct kb_shared *);
-void kb_slot_free(struct kb_slot *); // what it holds
+void kb_slot_free(struct kb_slot *);                           // what it holds
 char **kb_include_dirs(const struct kb_session *, int *count); // absolute; owned, each text and the list
 
 // reach.c
@@ -458,21 +441,6 @@ struct kb_build *kb_next_to_run(struct kb_session *);
 int kb_lookup_wait_ms(const struct kb_session *);
 bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // not all: one to be traced, --once --variant
 bool kb_all_done(const struct kb_session *);                          // every variant's content has its verdict
-
-// lane.c: what lanes have in common
-struct kb_lane {
-    struct kb_peer **peer;         // of the lane; NULL in it: no worker
-    struct kb_build *const *build; // whom its request serves; may be NULL
-    const char *source;            // of its worker's lines in the log
-    void (*frame)(struct kb_session *, struct kb_frame *);
-    void (*ended)(struct kb_session *, const struct kb_peer_event *); // may put another peer in place
-};
-void kb_lane_step(struct kb_session *, const struct kb_lane *); // hands on all that its worker has said
-// The head of a request, s->next_job its job; owned. b may be NULL.
-cJSON *kb_lane_request(struct kb_session *, struct kb_peer *, const char *type, const struct kb_build *b,
-                       int deadline_ms);
-void kb_lane_cancel(struct kb_peer *, int64_t job);         // and its worker is killed if the job does not end soon
-const char *kb_lane_end(const struct kb_peer_event *ended); // its word in a `worker` event
 
 // compile.c, run.c: the lanes
 void kb_compile_absent(struct kb_session *, const char *reason); // no compiler can be had
@@ -550,13 +518,11 @@ void kb_races_begin(struct kb_session *, struct kb_build *);            // its v
 bool kb_races_look(const struct kb_session *, const struct kb_build *); // it failed, and why is to be looked for
 void kb_races_tell_cause(struct kb_session *, struct kb_build *);       // that has ended
 void kb_races_step(struct kb_session *);
-int kb_races_wait_ms(const struct kb_session *);
 void kb_races_restart(struct kb_session *, const char *why);
 void kb_races_free(struct kb_session *);
 
 // disasm.c: listings by nvdisasm, comparisons
 void kb_disasm_step(struct kb_session *);
-int kb_disasm_wait_ms(const struct kb_session *);
 void kb_disasm_restart(struct kb_session *, const char *why);
 void kb_disasm_free(struct kb_session *);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MS = 60000, MOST_FAILURES = 3, BUDGET_MS = 60, HOLD_WITHIN_MS = 15 };
+enum { BUDGET_MS = 60, HOLD_WITHIN_MS = 15 };
 
 struct kb_profile_times kb_profile_times = {400, 1500, 10000};
 
@@ -65,20 +65,20 @@ static struct kb_build *next(const struct kb_session *s, enum kb_profile_request
 
 static bool release_due(const struct kb_session *s)
 {
-    return s->profile.held && s->profile.ready && quiet_ms(s) >= kb_profile_times.release_ms;
+    return s->profile.held && s->profile.lane.ready && quiet_ms(s) >= kb_profile_times.release_ms;
 }
 
 bool kb_profile_wants(struct kb_session *s)
 {
     enum kb_profile_request kind;
-    bool starting = s->profile.peer && !s->profile.ready;
+    bool starting = s->profile.lane.peer && !s->profile.lane.ready;
     return !starting && gone_quiet(s) && next(s, &kind) != NULL;
 }
 
 int kb_profile_wait_ms(const struct kb_session *s)
 {
     const struct kb_profile_worker *p = &s->profile;
-    int wait = p->peer ? kb_peer_wait_ms(p->peer) : -1;
+    int wait = kb_lane_wait_ms(&p->lane);
     int marks[] = {kb_profile_times.counters_ms, kb_profile_times.others_ms, kb_profile_times.release_ms};
     bool open = p->held;
     for (int i = 0; i < s->slot_count; i++)
@@ -90,16 +90,15 @@ int kb_profile_wait_ms(const struct kb_session *s)
     return wait;
 }
 
+static const struct kb_lane_kind lane_kind; // below
+
 // Ends
 
 static void forget_worker(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    kb_build_unref(p->build);
-    p->build = NULL;
     p->request = KB_PROFILE_NONE;
-    p->job = 0;
-    p->ready = p->held = p->cancelled = p->hold_refused = false;
+    p->held = p->hold_refused = false;
     p->prepared = 0;
     set(&p->loaded, NULL);
     set(&p->prepare_error, NULL);
@@ -122,8 +121,6 @@ static void refuse_all(struct kb_session *s, enum kb_rung rung, const char *reas
 
 static void absent(struct kb_session *s, const char *reason)
 {
-    set(&s->profile.absent, reason);
-    kb_emit_worker(s, KB_WORKER_PROFILE, "failed", s->profile.peer, reason);
     refuse_all(s, KB_RUNG_SECTIONS, reason);
     refuse_all(s, KB_RUNG_COUNTERS, reason);
 }
@@ -148,13 +145,9 @@ static void end_of_measure(struct kb_session *s, struct kb_build *b, enum kb_pro
 static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
 {
     struct kb_profile_worker *p = &s->profile;
-    struct kb_build *b = p->build;
+    struct kb_build *b = kb_lane_close(&p->lane);
     enum kb_profile_request kind = p->request;
-    p->build = NULL;
     p->request = KB_PROFILE_NONE;
-    p->job = 0;
-    if (p->peer)
-        kb_peer_deadline(p->peer, 0);
     if (kind == KB_PROFILE_PREPARE && status != KB_STATUS_PASS && status != KB_STATUS_SKIP) {
         set(&p->prepare_error, reason ? reason : "the inputs could not be made");
     } else if (kind == KB_PROFILE_PREPARE && status == KB_STATUS_SKIP) {
@@ -172,7 +165,7 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     else if (kind == KB_PROFILE_SECTIONS)
         p->hold_refused = false;
     if (status == KB_STATUS_PASS)
-        p->failures = 0;
+        p->lane.failures = 0;
     if (status == KB_STATUS_PASS && kind >= KB_PROFILE_SECTIONS)
         p->retry = false;
     kb_build_unref(b);
@@ -185,21 +178,7 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
 
 static void hello(struct kb_session *s, const cJSON *head)
 {
-    struct kb_profile_worker *p = &s->profile;
-    const cJSON *failed = kb_json_get(head, "failed");
-    kb_peer_deadline(p->peer, 0);
     kb_emit_libs(s, KB_WORKER_PROFILE, kb_json_get(head, "libs"));
-    if (cJSON_IsObject(failed)) {
-        char *remedy = kb_strdup(kb_json_text(failed, "remedy", NULL));
-        char *reason = kb_format("%s%s%s", kb_json_text(failed, "what", "the profile worker failed"),
-                                 remedy ? "; " : "", remedy ? remedy : "");
-        absent(s, reason);
-        free(reason);
-        free(remedy);
-        return;
-    }
-    p->ready = true;
-    kb_emit_worker(s, KB_WORKER_PROFILE, "ready", p->peer, NULL);
 }
 
 static void done_frame(struct kb_session *s, const cJSON *head)
@@ -217,10 +196,8 @@ static void done_frame(struct kb_session *s, const cJSON *head)
                                                                                   : p->held);
     if (remedy && !strcmp(status, "na") && kind >= KB_PROFILE_SECTIONS && kind <= KB_PROFILE_REST)
         set(&p->refused[kind != KB_PROFILE_SECTIONS], reason);
-    if (poisoned) {
-        kb_retire(s, p->peer, KB_WORKER_PROFILE, reason, false);
-        p->peer = NULL;
-    }
+    if (poisoned)
+        kb_lane_retire(s, &p->lane, &lane_kind, reason, false);
     end_of_request(s,
                    cancelled                 ? KB_STATUS_SKIP
                    : !strcmp(status, "pass") ? KB_STATUS_PASS
@@ -229,7 +206,7 @@ static void done_frame(struct kb_session *s, const cJSON *head)
                    : *reason ? reason
                              : NULL);
     if (poisoned)
-        forget_worker(s);
+        kb_lane_forget(s, &p->lane, &lane_kind);
     free(reason);
     free(text);
 }
@@ -238,13 +215,7 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_profile_worker *p = &s->profile;
     const char *type = kb_frame_type(frame);
-    struct kb_build *b = p->build;
-    if (!strcmp(type, "hello")) {
-        hello(s, frame->head);
-        return;
-    }
-    if (!p->job || kb_frame_job(frame) != p->job)
-        return;
+    struct kb_build *b = p->lane.build;
     if (!strcmp(type, "done")) {
         done_frame(s, frame->head);
     } else if (b && !b->dead && (!strcmp(type, "sections") || !strcmp(type, "counters"))) {
@@ -257,20 +228,13 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
     }
 }
 
-static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
+static bool worker_ended(struct kb_session *s, const struct kb_peer_event *event)
 {
     struct kb_profile_worker *p = &s->profile;
-    bool was_ready = p->ready;
-    kb_emit_worker(s, KB_WORKER_PROFILE, kb_lane_end(event), p->peer, event->text);
-    kb_peer_free(p->peer);
-    p->peer = NULL;
-    if (p->request == KB_PROFILE_PREPARE || p->request == KB_PROFILE_CHECK)
-        was_ready = false; // counts as a failure: it would be asked the same again
+    bool in_vain = p->request == KB_PROFILE_PREPARE || p->request == KB_PROFILE_CHECK; // it would be asked the same
     if (p->request != KB_PROFILE_NONE)
-        end_of_request(s, p->cancelled ? KB_STATUS_SKIP : KB_STATUS_NA, event->text);
-    forget_worker(s);
-    if (!was_ready && !p->absent && ++p->failures >= MOST_FAILURES)
-        absent(s, event->text);
+        end_of_request(s, p->lane.cancelled ? KB_STATUS_SKIP : KB_STATUS_NA, event->text);
+    return in_vain;
 }
 
 // Requests
@@ -280,11 +244,7 @@ static cJSON *request(struct kb_session *s, enum kb_profile_request kind, const 
 {
     struct kb_profile_worker *p = &s->profile;
     p->request = kind;
-    cJSON *head = kb_lane_request(s, p->peer, type, b, deadline_ms);
-    p->job = s->next_job;
-    p->cancelled = false;
-    p->build = kb_build_ref(b);
-    return head;
+    return kb_lane_request(s, &p->lane, type, b, deadline_ms);
 }
 
 static void send_prepare(struct kb_session *s)
@@ -292,7 +252,7 @@ static void send_prepare(struct kb_session *s)
     struct kb_text blob = {0};
     cJSON *head = request(s, KB_PROFILE_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
     kb_prepare_fields(s, head, 1, false, &blob);
-    kb_peer_send(s->profile.peer, head, blob.data, blob.size);
+    kb_peer_send(s->profile.lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     s->profile.prepared = s->bench_generation;
     set(&s->profile.loaded, NULL);
@@ -316,7 +276,7 @@ static void send_measure(struct kb_session *s, struct kb_build *b, enum kb_profi
     } else {
         kb_json_set_text(head, "stage", kind == KB_PROFILE_BYTES ? "bytes" : "rest");
     }
-    kb_peer_send(s->profile.peer, head, NULL, 0);
+    kb_peer_send(s->profile.lane.peer, head, NULL, 0);
 }
 
 static void serve(struct kb_session *s, struct kb_build *b, enum kb_profile_request kind)
@@ -328,7 +288,7 @@ static void serve(struct kb_session *s, struct kb_build *b, enum kb_profile_requ
         struct kb_text blob = {0};
         cJSON *head = request(s, KB_PROFILE_CHECK, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
         kb_check_fields(head, b, &blob);
-        kb_peer_send(p->peer, head, blob.data, blob.size);
+        kb_peer_send(p->lane.peer, head, blob.data, blob.size);
         kb_text_free(&blob);
     } else {
         send_measure(s, b, kind);
@@ -342,7 +302,7 @@ static bool decided(struct kb_session *s, struct kb_build *b, enum kb_profile_re
     enum kb_rung rung = rung_of(kind);
     const char *refused = p->refused[rung == KB_RUNG_COUNTERS];
     const char *why =
-        p->absent ? p->absent
+        p->lane.absent ? p->lane.absent
         : !kb_may_profile(s)
             ? "no second context on this GPU: exclusive mode, MPS, or less than a quarter of its memory free"
         : p->prepare_error && p->prepared == s->bench_generation ? p->prepare_error
@@ -357,20 +317,33 @@ static bool decided(struct kb_session *s, struct kb_build *b, enum kb_profile_re
     return true;
 }
 
-static void start_worker(struct kb_session *s)
+static void command(struct kb_session *s, char *argv[KB_LANE_ARGUMENTS])
 {
-    struct kb_error error = {0};
     bool any = strncmp(s->device_option, "cuda", 4) != 0;
-    char *argv[] = {s->worker_path, "profile", "--device", any ? "cuda" : s->device_option, NULL};
-    s->profile.peer = kb_peer_start(argv, &error);
-    s->profile.generation++;
-    if (!s->profile.peer) {
-        absent(s, kb_error_line(&error));
-        return;
-    }
-    kb_peer_deadline(s->profile.peer, HELLO_MS);
-    kb_emit_worker(s, KB_WORKER_PROFILE, "starting", s->profile.peer, NULL);
+    argv[1] = "profile";
+    argv[2] = "--device";
+    argv[3] = any ? "cuda" : s->device_option;
 }
+
+static void cut(struct kb_session *s, const char *why)
+{
+    if (s->profile.request != KB_PROFILE_NONE)
+        end_of_request(s, KB_STATUS_SKIP, why);
+}
+
+static const struct kb_lane_kind lane_kind = {
+    .role = KB_WORKER_PROFILE,
+    .source = "profile",
+    .remedy = "; ",
+    .hello_ms = 60000,
+    .command = command,
+    .hello = hello,
+    .frame = take_frame,
+    .ended = worker_ended,
+    .cut = cut,
+    .forget = forget_worker,
+    .absent = absent,
+};
 
 // Taking the sampling hardware costs some 100 ms of the host's time, and the compile of a save as many: side by side,
 // sections follow the verdict at once. Launches nothing, so the run worker may work beside it, except for timing: where
@@ -380,9 +353,9 @@ static bool hold_due(const struct kb_session *s)
     const struct kb_profile_worker *p = &s->profile;
     int focus = kb_focus_index(s);
     const struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
-    return p->peer && p->ready && !kb_peer_ending(p->peer) && !p->held && !p->hold_refused && !p->refused[0] &&
-           p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead && b->stage == KB_STAGE_COMPILE &&
-           kb_now_us() - b->started_us < HOLD_WITHIN_MS * 1000;
+    return p->lane.peer && p->lane.ready && !kb_peer_ending(p->lane.peer) && !p->held && !p->hold_refused &&
+           !p->refused[0] && p->request == KB_PROFILE_NONE && kb_may_profile(s) && b && !b->dead &&
+           b->stage == KB_STAGE_COMPILE && kb_now_us() - b->started_us < HOLD_WITHIN_MS * 1000;
 }
 
 static void assign(struct kb_session *s)
@@ -390,11 +363,11 @@ static void assign(struct kb_session *s)
     struct kb_profile_worker *p = &s->profile;
     enum kb_profile_request kind;
     struct kb_build *b;
-    bool run_is_free = s->run.peer && s->run.ready && s->run.request == KB_REQUEST_NONE && !s->run.idle_job &&
+    bool run_is_free = s->run.lane.peer && s->run.lane.ready && s->run.request == KB_REQUEST_NONE && !s->run.idle_job &&
                        s->run.prepared == s->bench_generation && !kb_next_to_run(s);
     if (!s->ending && hold_due(s)) {
-        kb_peer_send(p->peer, request(s, KB_PROFILE_HOLD, "hold", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms), NULL,
-                     0);
+        kb_peer_send(p->lane.peer, request(s, KB_PROFILE_HOLD, "hold", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms),
+                     NULL, 0);
         return;
     }
     if (s->ending || p->request != KB_PROFILE_NONE || !gone_quiet(s) || !run_is_free)
@@ -402,59 +375,43 @@ static void assign(struct kb_session *s)
     b = next(s, &kind);
     if (b && decided(s, b, kind))
         return;
-    if (b && !p->peer)
-        start_worker(s);
-    if (!p->peer || !p->ready || kb_peer_ending(p->peer))
+    if (b ? !kb_lane_start(s, &p->lane, &lane_kind) : !p->lane.peer || !p->lane.ready || kb_peer_ending(p->lane.peer))
         return;
     if (b && kb_take_gpu(s)) {
         serve(s, b, kind);
     } else if (!b && release_due(s)) {
         p->held = false;
-        kb_peer_send(p->peer, request(s, KB_PROFILE_RELEASE, "release", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms),
-                     NULL, 0);
+        kb_peer_send(p->lane.peer,
+                     request(s, KB_PROFILE_RELEASE, "release", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms), NULL, 0);
     }
 }
 
 void kb_profile_step(struct kb_session *s)
 {
-    struct kb_profile_worker *p = &s->profile;
-    const struct kb_lane lane = {&p->peer, &p->build, "profile", take_frame, worker_ended};
-    kb_lane_step(s, &lane);
+    kb_lane_step(s, &s->profile.lane, &lane_kind);
     assign(s);
 }
 
 void kb_profile_yield(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    if (!p->peer || p->request == KB_PROFILE_NONE || p->request == KB_PROFILE_HOLD || p->cancelled)
+    if (!p->lane.peer || p->request == KB_PROFILE_NONE || p->request == KB_PROFILE_HOLD || p->lane.cancelled)
         return; // nothing shortens a hold, which is over before its save is compiled
-    kb_lane_cancel(p->peer, p->job);
-    p->cancelled = true;
+    kb_lane_cancel(&p->lane);
 }
 
 void kb_profile_restart(struct kb_session *s, const char *why)
 {
-    struct kb_profile_worker *p = &s->profile;
-    if (p->request != KB_PROFILE_NONE)
-        end_of_request(s, KB_STATUS_SKIP, why);
-    if (p->peer)
-        kb_retire(s, p->peer, KB_WORKER_PROFILE, why, false);
-    p->peer = NULL;
-    p->failures = 0;
-    set(&p->absent, NULL);
+    kb_lane_restart(s, &s->profile.lane, &lane_kind, why);
     for (int i = 0; i < 2; i++)
-        set(&p->refused[i], NULL);
-    forget_worker(s);
+        set(&s->profile.refused[i], NULL);
 }
 
 void kb_profile_free(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    kb_peer_free(p->peer);
-    p->peer = NULL;
-    kb_build_unref(p->build);
-    p->build = NULL;
-    char *texts[] = {p->absent, p->refused[0], p->refused[1], p->prepare_error, p->loaded};
+    kb_lane_free(&p->lane);
+    char *texts[] = {p->refused[0], p->refused[1], p->prepare_error, p->loaded};
     for (size_t i = 0; i < KB_COUNT(texts); i++)
         free(texts[i]);
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HELLO_MS = 60000, MOST_FAILURES = 3 };
 // Of lanes, for all cases together: one to five seconds of a core under the full check. No time, so that which cases
 // are tried depends neither on the machine nor on its load.
 static const double instructions = 300e6;
@@ -135,35 +134,23 @@ void kb_races_tell_cause(struct kb_session *s, struct kb_build *b)
     free(reason);
 }
 
+static const struct kb_lane_kind lane_kind; // below
+
 static void forget_worker(struct kb_session *s)
 {
     struct kb_races_worker *r = &s->races;
-    kb_build_unref(r->build);
-    r->build = NULL;
     r->request = KB_RACES_NONE;
-    r->job = 0;
-    r->ready = r->cancelled = false;
     r->prepared = 0;
     set(&r->loaded, NULL);
     set(&r->prepare_error, NULL);
 }
 
-static void absent(struct kb_session *s, const char *reason)
-{
-    set(&s->races.absent, reason);
-    kb_emit_worker(s, KB_WORKER_RACES, "failed", s->races.peer, reason);
-}
-
 static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason)
 {
     struct kb_races_worker *r = &s->races;
-    struct kb_build *b = r->build;
+    struct kb_build *b = kb_lane_close(&r->lane);
     enum kb_races_request kind = r->request;
-    r->build = NULL;
     r->request = KB_RACES_NONE;
-    r->job = 0;
-    if (r->peer)
-        kb_peer_deadline(r->peer, 0);
     if (kind == KB_RACES_PREPARE && status == KB_STATUS_SKIP)
         r->prepared = 0;
     else if (kind == KB_RACES_PREPARE && status != KB_STATUS_PASS)
@@ -175,25 +162,12 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     else if (b && !b->dead && kind == KB_RACES_WATCH)
         kb_late_end(s, b, KB_RUNG_RACES, status, reason);
     if (status == KB_STATUS_PASS)
-        r->failures = 0;
+        r->lane.failures = 0;
     kb_build_unref(b);
     s->again = true;
 }
 
 // Frames
-
-static void hello(struct kb_session *s, const cJSON *head)
-{
-    struct kb_races_worker *r = &s->races;
-    const cJSON *failed = kb_json_get(head, "failed");
-    kb_peer_deadline(r->peer, 0);
-    if (cJSON_IsObject(failed)) {
-        absent(s, kb_json_text(failed, "what", "its worker failed"));
-        return;
-    }
-    r->ready = true;
-    kb_emit_worker(s, KB_WORKER_RACES, "ready", r->peer, NULL);
-}
 
 static enum kb_status outcome(const char *text)
 {
@@ -210,13 +184,11 @@ static void done_frame(struct kb_session *s, const cJSON *head)
     const char *text = kb_json_text(head, "reason", status == KB_STATUS_PASS ? NULL : "no reason was given");
     char *reason = text ? kb_cleaned(text) : NULL;
     bool poisoned = kb_json_bool(head, "poisoned", false);
-    if (poisoned) {
-        kb_retire(s, r->peer, KB_WORKER_RACES, "a fault ended its launch", false);
-        r->peer = NULL;
-    }
+    if (poisoned)
+        kb_lane_retire(s, &r->lane, &lane_kind, "a fault ended its launch", false);
     end_of_request(s, status, status == KB_STATUS_SKIP ? "a newer save came first" : reason);
     if (poisoned)
-        forget_worker(s);
+        kb_lane_forget(s, &r->lane, &lane_kind);
     free(reason);
 }
 
@@ -224,23 +196,20 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
 {
     struct kb_races_worker *r = &s->races;
     const char *type = kb_frame_type(frame);
-    if (!strcmp(type, "hello"))
-        hello(s, frame->head);
-    else if (!r->job || kb_frame_job(frame) != r->job)
-        return;
-    else if (!strcmp(type, "done"))
+    if (!strcmp(type, "done"))
         done_frame(s, frame->head);
     else if (!strcmp(type, "watched"))
         r->watched = (int)kb_json_int(frame->head, "cases", 0);
-    else if (!strcmp(type, "findings") && r->build && !r->build->dead && !r->cancelled)
-        kb_verdict_event(s, r->build, frame);
+    else if (!strcmp(type, "findings") && r->lane.build && !r->lane.build->dead && !r->lane.cancelled)
+        kb_verdict_event(s, r->lane.build, frame);
 }
 
 // It was slow rather than wrong: what was watched before counts.
-static void killed(struct kb_session *s, const struct kb_peer_event *event)
+static bool worker_ended(struct kb_session *s, const struct kb_peer_event *event)
 {
     struct kb_races_worker *r = &s->races;
-    if (r->cancelled) {
+    bool in_vain = r->request == KB_RACES_PREPARE; // it would be asked the same again
+    if (r->lane.cancelled) {
         end_of_request(s, KB_STATUS_SKIP, "a newer save came first");
     } else if (r->request == KB_RACES_WATCH && event->asked) {
         char *reason = r->watched ? kb_format("%d of %d cases: %s", r->watched, s->bench->case_count, event->text)
@@ -250,19 +219,7 @@ static void killed(struct kb_session *s, const struct kb_peer_event *event)
     } else if (r->request != KB_RACES_NONE) {
         end_of_request(s, KB_STATUS_NA, event->text);
     }
-}
-
-static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
-{
-    struct kb_races_worker *r = &s->races;
-    bool was_ready = r->ready && r->request != KB_RACES_PREPARE;
-    kb_emit_worker(s, KB_WORKER_RACES, kb_lane_end(event), r->peer, event->text);
-    kb_peer_free(r->peer);
-    r->peer = NULL;
-    killed(s, event);
-    forget_worker(s);
-    if (!was_ready && !r->absent && ++r->failures >= MOST_FAILURES)
-        absent(s, event->text);
+    return in_vain;
 }
 
 // Requests
@@ -272,12 +229,8 @@ static cJSON *request(struct kb_session *s, enum kb_races_request kind, const ch
 {
     struct kb_races_worker *r = &s->races;
     r->request = kind;
-    cJSON *head = kb_lane_request(s, r->peer, type, b, deadline_ms);
-    r->job = s->next_job;
-    r->cancelled = false;
     r->watched = 0;
-    r->build = kb_build_ref(b);
-    return head;
+    return kb_lane_request(s, &r->lane, type, b, deadline_ms);
 }
 
 // Without `failure` nothing is known of its inputs: then its place in the order is that of its size.
@@ -310,41 +263,56 @@ static void serve(struct kb_session *s, struct kb_build *b)
         if (kb_build_failed(b))
             add_failing_case(s, b, head);
     }
-    kb_peer_send(r->peer, head, blob.data, blob.size);
+    kb_peer_send(r->lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
 }
 
-static void start_worker(struct kb_session *s)
+static void command(struct kb_session *s, char *argv[KB_LANE_ARGUMENTS])
 {
-    struct kb_error error = {0};
-    char *argv[10] = {s->worker_path, "run", "--device", "cpu", "--check", "full"};
-    int n = 6;
+    static char *const fixed[] = {"run", "--device", "cpu", "--check", "full"};
+    memcpy(argv + 1, fixed, sizeof fixed);
+    int n = 1 + (int)KB_COUNT(fixed);
     if (!s->options.once) // where it comes last anyway, and somebody waits for it
         argv[n++] = "--nice";
     if (s->like) {
         argv[n++] = "--like";
         argv[n++] = s->like;
     }
-    s->races.peer = kb_peer_start(argv, &error);
-    if (!s->races.peer) {
-        absent(s, kb_error_line(&error));
-        return;
-    }
-    kb_peer_cores(s->races.peer, (int)sysconf(_SC_NPROCESSORS_ONLN));
-    kb_peer_deadline(s->races.peer, HELLO_MS);
-    kb_emit_worker(s, KB_WORKER_RACES, "starting", s->races.peer, NULL);
 }
+
+static void started(struct kb_peer *peer)
+{
+    kb_peer_cores(peer, (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void cut(struct kb_session *s, const char *why)
+{
+    if (s->races.request != KB_RACES_NONE)
+        end_of_request(s, KB_STATUS_SKIP, why);
+}
+
+static const struct kb_lane_kind lane_kind = {
+    .role = KB_WORKER_RACES,
+    .source = "races",
+    .expendable = true,
+    .hello_ms = 60000,
+    .command = command,
+    .started = started,
+    .frame = take_frame,
+    .ended = worker_ended,
+    .cut = cut,
+    .forget = forget_worker,
+};
 
 // Content that nobody looks at any more is not worth the time.
 static void drop_outdated(struct kb_session *s)
 {
     struct kb_races_worker *r = &s->races;
-    struct kb_build *b = r->build;
+    struct kb_build *b = r->lane.build;
     const struct kb_slot *slot = b ? kb_slot_of(s, b) : NULL;
-    if (!r->peer || !b || r->cancelled || (!b->dead && slot && b == slot->current && b->finished))
+    if (!r->lane.peer || !b || r->lane.cancelled || (!b->dead && slot && b == slot->current && b->finished))
         return;
-    kb_lane_cancel(r->peer, r->job);
-    r->cancelled = true;
+    kb_lane_cancel(&r->lane);
 }
 
 static void assign(struct kb_session *s)
@@ -354,52 +322,30 @@ static void assign(struct kb_session *s)
     struct kb_build *b = s->ending || r->request != KB_RACES_NONE ? NULL : next(s);
     if (!b)
         return;
-    const char *why = r->absent ? r->absent : r->prepared == s->bench_generation ? r->prepare_error : NULL;
+    const char *why = r->lane.absent ? r->lane.absent : r->prepared == s->bench_generation ? r->prepare_error : NULL;
     if (why) {
         kb_late_na(s, b, KB_RUNG_RACES, why);
         s->again = true;
         return;
     }
-    if (!r->peer)
-        start_worker(s);
-    if (r->peer && r->ready && !kb_peer_ending(r->peer))
+    if (kb_lane_start(s, &r->lane, &lane_kind))
         serve(s, b);
 }
 
 void kb_races_step(struct kb_session *s)
 {
-    struct kb_races_worker *r = &s->races;
-    const struct kb_lane lane = {&r->peer, &r->build, "races", take_frame, worker_ended};
-    kb_lane_step(s, &lane);
+    kb_lane_step(s, &s->races.lane, &lane_kind);
     assign(s);
-}
-
-int kb_races_wait_ms(const struct kb_session *s)
-{
-    return s->races.peer ? kb_peer_wait_ms(s->races.peer) : -1;
 }
 
 void kb_races_restart(struct kb_session *s, const char *why)
 {
-    struct kb_races_worker *r = &s->races;
-    if (r->request != KB_RACES_NONE)
-        end_of_request(s, KB_STATUS_SKIP, why);
-    if (r->peer)
-        kb_retire(s, r->peer, KB_WORKER_RACES, why, true);
-    r->peer = NULL;
-    r->failures = 0;
-    set(&r->absent, NULL);
-    forget_worker(s);
+    kb_lane_restart(s, &s->races.lane, &lane_kind, why);
 }
 
 void kb_races_free(struct kb_session *s)
 {
-    struct kb_races_worker *r = &s->races;
-    kb_peer_free(r->peer);
-    r->peer = NULL;
-    kb_build_unref(r->build);
-    r->build = NULL;
-    free(r->absent);
-    free(r->prepare_error);
-    free(r->loaded);
+    kb_lane_free(&s->races.lane);
+    free(s->races.prepare_error);
+    free(s->races.loaded);
 }

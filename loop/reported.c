@@ -82,7 +82,7 @@ static void advance(struct kb_session *s, int slot)
 void kb_report_frame(struct kb_session *s, const cJSON *head)
 {
     int slot = next_slot(s);
-    if (slot < 0 || s->run.cancelled || s->run.prepared != s->bench_generation)
+    if (slot < 0 || s->run.lane.cancelled || s->run.prepared != s->bench_generation)
         return;
     cJSON *event = cJSON_Duplicate(head, true);
     kb_strip_frame(event);

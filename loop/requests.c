@@ -27,13 +27,9 @@ static cJSON *request(struct kb_session *s, enum kb_request kind, const char *ty
 {
     struct kb_run_worker *r = &s->run;
     if (r->request == KB_REQUEST_IDLE)
-        r->idle_job = r->job; // its end comes before anything of the new request
+        r->idle_job = r->lane.job; // its end comes before anything of the new request
     r->request = kind;
-    cJSON *head = kb_lane_request(s, r->peer, type, b, deadline_ms);
-    r->job = s->next_job;
-    r->cancelled = false;
-    r->build = kb_build_ref(b);
-    return head;
+    return kb_lane_request(s, &r->lane, type, b, deadline_ms);
 }
 
 static void add_blobs(cJSON *head, struct kb_text *blob, const struct kb_blobs *b)
@@ -99,7 +95,7 @@ static void send_prepare(struct kb_session *s)
     cJSON *head = request(s, KB_REQUEST_PREPARE, "prepare", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
     struct kb_text blob = {0};
     kb_prepare_fields(s, head, s->options.once ? 1 : 3, true, &blob);
-    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_peer_send(s->run.lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     s->run.preparing = s->bench_generation;
     kb_permission_asked(s, NULL);
@@ -117,7 +113,7 @@ static void send_check(struct kb_session *s, struct kb_build *b, enum kb_request
     cJSON *head = request(s, kind, "check", b, kb_rungs[KB_RUNG_CHECK].deadline_ms);
     struct kb_text blob = {0};
     kb_check_fields(head, b, &blob);
-    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_peer_send(s->run.lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
 }
 
@@ -134,7 +130,7 @@ static void send_time(struct kb_session *s, struct kb_build *b, bool settled)
     kb_json_set(head, "cases", cJSON_CreateArray());
     kb_json_set_number(head, "budget_ms", !settled ? KB_FIRST_BUDGET_MS : s->options.once ? ONCE_MS : SETTLED_MS);
     kb_json_set_text(head, "stage", settled ? "settled" : "first");
-    kb_peer_send(s->run.peer, head, NULL, 0);
+    kb_peer_send(s->run.lane.peer, head, NULL, 0);
 }
 
 static bool loaded(const struct kb_session *s, const struct kb_build *b)
@@ -157,7 +153,8 @@ static void forget(struct kb_session *s, int index)
     struct kb_build *b = r->loaded[index];
     memmove(&r->loaded[index], &r->loaded[index + 1], sizeof *r->loaded * (size_t)(--r->loaded_count - index));
     b->worker_generation = 0;
-    kb_peer_send(r->peer, request(s, KB_REQUEST_FORGET, "forget", b, kb_rungs[KB_RUNG_CHECK].deadline_ms), NULL, 0);
+    kb_peer_send(r->lane.peer, request(s, KB_REQUEST_FORGET, "forget", b, kb_rungs[KB_RUNG_CHECK].deadline_ms), NULL,
+                 0);
     kb_build_unref(b);
 }
 
@@ -195,7 +192,7 @@ static void send_trial(struct kb_session *s, struct kb_build *b)
         request(s, verify ? KB_REQUEST_VERIFY : KB_REQUEST_RUN, kb_rungs[b->next].name, b, patience_ms(s, b->next));
     if (verify)
         kb_seeds_fields(s, b, head);
-    kb_peer_send(s->run.peer, head, NULL, 0);
+    kb_peer_send(s->run.lane.peer, head, NULL, 0);
 }
 
 // The rung's request for b, or what must come before it.
@@ -248,7 +245,7 @@ static bool serve_trace(struct kb_session *s)
     struct kb_text blob = {0};
     cJSON *head = request(s, KB_REQUEST_TRACE, "trace", b, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
     kb_tracing_run_fields(s, head, &blob);
-    kb_peer_send(s->run.peer, head, blob.data, blob.size);
+    kb_peer_send(s->run.lane.peer, head, blob.data, blob.size);
     kb_text_free(&blob);
     return true;
 }
@@ -284,7 +281,7 @@ bool kb_take_gpu(struct kb_session *s)
 static void send_report(struct kb_session *s)
 {
     cJSON *head = request(s, KB_REQUEST_REPORT, "report", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
-    kb_peer_send(s->run.peer, kb_report_fields(s, head), NULL, 0);
+    kb_peer_send(s->run.lane.peer, kb_report_fields(s, head), NULL, 0);
 }
 
 static void send_quiet_work(struct kb_session *s)
@@ -296,7 +293,7 @@ static void send_quiet_work(struct kb_session *s)
     if (gpu && !r->roofs_known && kb_take_gpu(s)) {
         cJSON *head = request(s, KB_REQUEST_ROOFS, "roofs", NULL, kb_rungs[KB_RUNG_TIME].deadline_ms);
         kb_json_set_number(head, "budget_ms", ROOFS_MS);
-        kb_peer_send(r->peer, head, NULL, 0);
+        kb_peer_send(r->lane.peer, head, NULL, 0);
     } else if (kb_report_due(s)) {
         if (kb_take_gpu(s))
             send_report(s);
@@ -304,7 +301,8 @@ static void send_quiet_work(struct kb_session *s)
         return; // sections first: they are looked at, the pool is not
     } else if (!r->idle_done && r->deaths[KB_REQUEST_IDLE] < MOST_DEATHS && !s->options.once &&
                (!gpu || kb_take_gpu(s))) {
-        kb_peer_send(r->peer, request(s, KB_REQUEST_IDLE, "idle", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms), NULL, 0);
+        kb_peer_send(r->lane.peer, request(s, KB_REQUEST_IDLE, "idle", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms),
+                     NULL, 0);
     } else if (!r->spare && s->spare_safe && !s->options.once && r->request == KB_REQUEST_NONE) {
         r->spare = kb_run_spawn(s, NULL);
         if (r->spare)
@@ -320,7 +318,7 @@ bool kb_may_profile(const struct kb_session *s)
 static void send_export(struct kb_session *s)
 {
     cJSON *head = request(s, KB_REQUEST_EXPORT, "export", NULL, kb_rungs[KB_RUNG_VERIFY].deadline_ms);
-    kb_peer_send(s->run.peer, kb_export_fields(s, head), NULL, 0);
+    kb_peer_send(s->run.lane.peer, kb_export_fields(s, head), NULL, 0);
 }
 
 // A verdict that needs no device any more, e.g. since the worker's own device code is missing.
@@ -354,12 +352,12 @@ void kb_run_assign(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
     if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_next_to_run(s)))
-        kb_run_drop(s, r->build);
+        kb_run_drop(s, r->lane.build);
     if (r->request == KB_REQUEST_REPORT &&
         (kb_export_due(s) || kb_tracing_due(s) || r->prepared != s->bench_generation || kb_next_to_run(s)))
         kb_report_yield(s);
-    if (!r->ready || kb_peer_ending(r->peer) || (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) ||
-        r->idle_job || kb_run_worker_dying(s))
+    if (!r->lane.ready || kb_peer_ending(r->lane.peer) ||
+        (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) || r->idle_job || kb_run_worker_dying(s))
         return;
     struct kb_build *b = kb_next_to_run(s);
     bool beside_hold = s->profile.request == KB_PROFILE_HOLD && b && b->stage == KB_STAGE_LADDER &&

@@ -47,11 +47,9 @@ static void drop_loaded(struct kb_run_worker *r)
 static void forget_worker(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
-    kb_build_unref(r->build);
-    r->build = NULL;
     r->request = KB_REQUEST_NONE;
-    r->job = r->idle_job = 0;
-    r->ready = r->cancelled = r->poisoned = r->idle_done = false;
+    r->idle_job = 0;
+    r->idle_done = false;
     r->prepared = 0;
     free(r->in_reference);
     r->in_reference = NULL;
@@ -82,14 +80,15 @@ static void choose_arch(struct kb_session *s)
 
 static void absent(struct kb_session *s, const char *code, const char *what, const char *remedy)
 {
-    s->run.absent = true;
+    free(s->run.lane.absent);
+    s->run.lane.absent = kb_strdup(what);
     cJSON *device = cJSON_CreateObject();
     kb_json_set_text(device, "kind", "none");
     kb_json_set_text(device, "code", code);
     kb_json_set_text(device, "reason", what);
     kb_json_set_text(device, "remedy", remedy);
     device_event(s, device);
-    kb_emit_worker(s, KB_WORKER_RUN, "failed", s->run.peer, what);
+    kb_emit_worker(s, KB_WORKER_RUN, "failed", s->run.lane.peer, what);
     kb_status_line(s, "error", remedy, "no device: %s", what);
     kb_export_refuse(s, what);
     choose_arch(s);
@@ -105,26 +104,26 @@ static void start_worker(struct kb_session *s)
     struct kb_run_worker *r = &s->run;
     struct kb_error error = {0};
     if (r->spare) {
-        r->peer = r->spare;
+        r->lane.peer = r->spare;
         r->spare = NULL;
     } else {
-        r->peer = kb_run_spawn(s, &error);
+        r->lane.peer = kb_run_spawn(s, &error);
     }
     r->generation++;
-    if (!r->peer) {
+    if (!r->lane.peer) {
         absent(s, "internal", kb_error_line(&error),
                "build the whole project: kbench-worker belongs beside kbench-tui");
         return;
     }
-    kb_emit_worker(s, KB_WORKER_RUN, "starting", r->peer, NULL);
+    kb_emit_worker(s, KB_WORKER_RUN, "starting", r->lane.peer, NULL);
 }
 
 static void hello_failed(struct kb_session *s, const cJSON *failed)
 {
     struct kb_run_worker *r = &s->run;
     const char *code = kb_json_text(failed, "code", "internal");
-    bool again = !strcmp(code, "busy") && s->had_device && r->failures < BUSY_RETRIES;
-    r->failures++;
+    bool again = !strcmp(code, "busy") && s->had_device && r->lane.failures < BUSY_RETRIES;
+    r->lane.failures++;
     if (again) { // the memory or the exclusive context of the one before may take a moment to be given back
         r->retry_us = kb_now_us() + RETRY_MS * 1000;
         return;
@@ -154,16 +153,16 @@ static void hello(struct kb_session *s, const cJSON *head)
 {
     struct kb_run_worker *r = &s->run;
     const cJSON *failed = kb_json_get(head, "failed"), *device = kb_json_get(head, "device");
-    kb_peer_deadline(r->peer, 0);
+    kb_peer_deadline(r->lane.peer, 0);
     kb_emit_libs(s, KB_WORKER_RUN, kb_json_get(head, "libs"));
     if (cJSON_IsObject(failed)) {
         hello_failed(s, failed);
         return;
     }
     bool was_cpu = kb_on_cpu(s);
-    r->ready = true;
+    r->lane.ready = true;
     r->ready_us = kb_now_us();
-    r->failures = 0;
+    r->lane.failures = 0;
     if (!s->had_device) {
         device_event(s, cJSON_IsObject(device) ? cJSON_Duplicate(device, true) : cJSON_CreateObject());
         if (kb_on_cpu(s) != was_cpu)
@@ -174,12 +173,14 @@ static void hello(struct kb_session *s, const cJSON *head)
     }
     s->had_device = true;
     if (kb_on_cpu(s))
-        kb_peer_cores(r->peer, (int)sysconf(_SC_NPROCESSORS_ONLN));
+        kb_peer_cores(r->lane.peer, (int)sysconf(_SC_NPROCESSORS_ONLN));
     s->spare_safe = spare_is_safe(device);
     choose_arch(s);
-    kb_emit_worker(s, KB_WORKER_RUN, "ready", r->peer, NULL);
+    kb_emit_worker(s, KB_WORKER_RUN, "ready", r->lane.peer, NULL);
     catch_up(s);
 }
+
+static const struct kb_lane_kind lane_kind; // below
 
 // Answers
 
@@ -254,14 +255,10 @@ static void settled(struct kb_session *s, struct kb_build *b, enum kb_status sta
 static void end_of_request(struct kb_session *s, enum kb_status status, const char *reason, const char *fault)
 {
     struct kb_run_worker *r = &s->run;
-    struct kb_build *b = r->build;
+    struct kb_build *b = kb_lane_close(&r->lane);
     enum kb_request kind = r->request;
     int rung = rung_of(kind);
-    r->build = NULL;
     r->request = KB_REQUEST_NONE;
-    r->job = 0;
-    if (r->peer)
-        kb_peer_deadline(r->peer, 0);
     if (kind == KB_REQUEST_PREPARE && status != KB_STATUS_SKIP)
         end_of_prepare(s, status == KB_STATUS_PASS, reason, fault);
     else if (kind == KB_REQUEST_ROOFS)
@@ -269,27 +266,27 @@ static void end_of_request(struct kb_session *s, enum kb_status status, const ch
     else if (kind == KB_REQUEST_IDLE)
         r->idle_done = true;
     else if (kind == KB_REQUEST_REPORT)
-        kb_report_end(s, r->cancelled ? KB_STATUS_SKIP : status, reason);
+        kb_report_end(s, r->lane.cancelled ? KB_STATUS_SKIP : status, reason);
     else if (kind == KB_REQUEST_EXPORT)
         kb_export_end(s, reason);
     bool checked = kind == KB_REQUEST_CHECK || kind == KB_REQUEST_LOAD;
-    if (b && r->peer && (checked ? status == KB_STATUS_PASS : kind != KB_REQUEST_FORGET))
+    if (b && r->lane.peer && (checked ? status == KB_STATUS_PASS : kind != KB_REQUEST_FORGET))
         hold(r, b);
     bool load_failed = b && kind == KB_REQUEST_LOAD && status != KB_STATUS_PASS;
     if (kind == KB_REQUEST_TRACE || (load_failed && kb_tracing_due(s) == b))
-        kb_tracing_end(s, kind == KB_REQUEST_TRACE && status == KB_STATUS_PASS && !r->cancelled,
-                       r->cancelled ? "it was cut short, by a newer save or by hand: ask again" : reason);
+        kb_tracing_end(s, kind == KB_REQUEST_TRACE && status == KB_STATUS_PASS && !r->lane.cancelled,
+                       r->lane.cancelled ? "it was cut short, by a newer save or by hand: ask again" : reason);
     else if (load_failed)
         kb_load_failed(s, b, reason);
     if (b && status == KB_STATUS_FAIL && rung >= 0)
         b->fault_of = fault;
-    bool again = b && !b->dead && !r->cancelled && kind == KB_REQUEST_RUN && status == KB_STATUS_FAIL &&
+    bool again = b && !b->dead && !r->lane.cancelled && kind == KB_REQUEST_RUN && status == KB_STATUS_FAIL &&
                  kb_guess_learn(s, b);
-    if (b && !b->dead && !r->cancelled && rung >= 0 && !again)
+    if (b && !b->dead && !r->lane.cancelled && rung >= 0 && !again)
         close_rung(s, b, (enum kb_rung)rung, status, reason);
-    if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->cancelled)
+    if (b && !b->dead && kind == KB_REQUEST_SETTLE && !r->lane.cancelled)
         settled(s, b, status, reason, fault);
-    if (b && kind == KB_REQUEST_SETTLE && r->cancelled)
+    if (b && kind == KB_REQUEST_SETTLE && r->lane.cancelled)
         b->settled_timing = true; // for when its content comes back
     if (kind == KB_REQUEST_VERIFY || kind == KB_REQUEST_SETTLE)
         r->idle_done = false;
@@ -304,13 +301,12 @@ static void done_frame(struct kb_session *s, const cJSON *head)
     char *reason = text ? kb_cleaned(text) : NULL;
     bool poisoned = kb_json_bool(head, "poisoned", false), prepare = r->request == KB_REQUEST_PREPARE;
     if (!strcmp(kb_json_text(head, "status", ""), "cancelled"))
-        r->cancelled = true;
+        r->lane.cancelled = true;
     enum kb_status status = poisoned && strcmp(kb_json_text(head, "status", ""), "na")
                                 ? KB_STATUS_FAIL
                                 : outcome(kb_json_text(head, "status", "fail"));
     if (poisoned) { // it exits by itself; whatever it still says is of no use
-        kb_retire(s, r->peer, KB_WORKER_RUN, reason ? reason : "its context was lost", false);
-        r->peer = NULL;
+        kb_lane_retire(s, &r->lane, &lane_kind, reason ? reason : "its context was lost", false);
     }
     r->deaths[r->request] = 0;
     if (!prepare && r->request != KB_REQUEST_IDLE) // those it is asked by itself
@@ -323,7 +319,7 @@ static void done_frame(struct kb_session *s, const cJSON *head)
     if (poisoned && prepare)
         r->refused = r->preparing; // another worker would end in the same way
     if (poisoned)
-        forget_worker(s);
+        kb_lane_forget(s, &s->run.lane, &lane_kind);
     free(reason);
 }
 
@@ -333,17 +329,17 @@ static void log_frame(struct kb_session *s, const struct kb_frame *frame)
     const char *text = kb_json_text(frame->head, "text", frame->blob ? frame->blob : "");
     kb_clean(&clean, text, strlen(text), false);
     if (clean.size)
-        kb_emit_log(s, "run", s->run.build ? s->run.build->name : NULL, clean.data,
+        kb_emit_log(s, "run", s->run.lane.build ? s->run.lane.build->name : NULL, clean.data,
                     kb_json_int(frame->head, "dropped", 0));
     kb_text_free(&clean);
 }
 
 static void rung_frame(struct kb_session *s, const cJSON *head)
 {
-    struct kb_build *b = s->run.build;
+    struct kb_build *b = s->run.lane.build;
     int rung = kb_rung_parse(kb_json_text(head, "rung", "")),
         status = kb_status_parse(kb_json_text(head, "status", "?"));
-    if (!b || s->run.cancelled || rung != rung_of(s->run.request) || status <= KB_STATUS_RUNNING)
+    if (!b || s->run.lane.cancelled || rung != rung_of(s->run.request) || status <= KB_STATUS_RUNNING)
         return;
     if (rung == KB_RUNG_VERIFY) {
         cJSON_Delete(b->not_tried);
@@ -387,17 +383,17 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         hello(s, frame->head);
     } else if (!strcmp(type, "log")) {
         log_frame(s, frame);
-    } else if (!strcmp(type, "reference") && job && (job == r->job || job == r->idle_job)) {
+    } else if (!strcmp(type, "reference") && job && (job == r->lane.job || job == r->idle_job)) {
         reference_frame(r, frame->head);
     } else if (job && job == r->idle_job) {
         if (!strcmp(type, "done"))
             r->idle_job = 0;
-    } else if (!job || job != r->job) {
+    } else if (!job || job != r->lane.job) {
         return;
     } else if (!strcmp(type, "done")) {
         done_frame(s, frame->head);
-    } else if (!strcmp(type, "refused") && r->build) {
-        r->build->set_up_refused = true;
+    } else if (!strcmp(type, "refused") && r->lane.build) {
+        r->lane.build->set_up_refused = true;
     } else if (!strcmp(type, "permission")) {
         kb_permission_asked(s, frame->head);
     } else if (!strcmp(type, "reported")) {
@@ -414,8 +410,8 @@ static void take_frame(struct kb_session *s, struct kb_frame *frame)
         cJSON *event = cJSON_Duplicate(frame->head, true);
         kb_strip_frame(event);
         kb_emit(s, event);
-    } else if (r->build && !r->build->dead && !r->cancelled && r->request != KB_REQUEST_LOAD) {
-        kb_verdict_event(s, r->build, frame);
+    } else if (r->lane.build && !r->lane.build->dead && !r->lane.cancelled && r->request != KB_REQUEST_LOAD) {
+        kb_verdict_event(s, r->lane.build, frame);
     }
 }
 
@@ -463,7 +459,7 @@ static void count_death(struct kb_session *s, const struct kb_peer_event *event)
 {
     struct kb_run_worker *r = &s->run;
     bool unasked = r->request == KB_REQUEST_NONE;
-    if (r->cancelled || (unasked && event->asked))
+    if (r->lane.cancelled || (unasked && event->asked))
         return;
     if (unasked && kb_now_us() - r->ready_us > STEADY_MS * 1000LL)
         r->deaths[KB_REQUEST_NONE] = 0;
@@ -484,14 +480,14 @@ static void count_death(struct kb_session *s, const struct kb_peer_event *event)
 static void worker_ended(struct kb_session *s, const struct kb_peer_event *event)
 {
     struct kb_run_worker *r = &s->run;
-    bool was_ready = r->ready;
+    bool was_ready = r->lane.ready;
     if (was_ready)
         count_death(s, event);
-    kb_emit_worker(s, KB_WORKER_RUN, kb_lane_end(event), r->peer, event->text);
+    kb_emit_worker(s, KB_WORKER_RUN, kb_lane_end(event), r->lane.peer, event->text);
     if (event->abandoned)
         kb_status_line(s, "error", "restart what holds the GPU, or wait until the process is gone", "%s", event->text);
-    kb_peer_free(r->peer);
-    r->peer = NULL;
+    kb_peer_free(r->lane.peer);
+    r->lane.peer = NULL;
     if (r->request != KB_REQUEST_NONE) {
         const char *fault;
         char *reason = last_words(r, event, &fault);
@@ -501,10 +497,18 @@ static void worker_ended(struct kb_session *s, const struct kb_peer_event *event
             end_of_request(s, KB_STATUS_FAIL, reason, fault);
         free(reason);
     }
-    forget_worker(s);
-    if (!was_ready && !r->absent && !r->retry_us && ++r->failures >= MOST_FAILURES)
+    kb_lane_forget(s, &s->run.lane, &lane_kind);
+    if (!was_ready && !r->lane.absent && !r->retry_us && ++r->lane.failures >= MOST_FAILURES)
         absent(s, "internal", event->text, "kbench-tui doctor says what is missing");
 }
+
+static const struct kb_lane_kind lane_kind = {
+    .role = KB_WORKER_RUN,
+    .source = "run",
+    .all = take_frame,
+    .gone = worker_ended,
+    .forget = forget_worker,
+};
 
 static void drain_spare(struct kb_session *s)
 {
@@ -521,7 +525,7 @@ static void drain_spare(struct kb_session *s)
 void kb_run_step(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
-    bool due = !r->peer && !r->absent && !s->ending && !kb_run_worker_dying(s);
+    bool due = !r->lane.peer && !r->lane.absent && !s->ending && !kb_run_worker_dying(s);
     if (due && (!r->retry_us || kb_now_us() >= r->retry_us)) {
         r->retry_us = 0;
         start_worker(s);
@@ -529,17 +533,16 @@ void kb_run_step(struct kb_session *s)
     drain_spare(s);
     if (s->device && !s->arch[0])
         choose_arch(s);
-    const struct kb_lane lane = {&r->peer, &r->build, "run", take_frame, worker_ended};
-    kb_lane_step(s, &lane);
-    if (r->peer && r->ready)
+    kb_lane_step(s, &r->lane, &lane_kind);
+    if (r->lane.peer && r->lane.ready)
         kb_run_assign(s);
 }
 
 int kb_run_wait_ms(const struct kb_session *s)
 {
     const struct kb_run_worker *r = &s->run;
-    int wait = r->peer ? kb_peer_wait_ms(r->peer) : -1;
-    if (!r->peer && r->retry_us) {
+    int wait = kb_lane_wait_ms(&r->lane);
+    if (!r->lane.peer && r->retry_us) {
         int64_t left = (r->retry_us - kb_now_us()) / 1000;
         wait = kb_sooner(wait, left > 0 ? (int)left + 1 : 0);
     }
@@ -549,10 +552,9 @@ int kb_run_wait_ms(const struct kb_session *s)
 void kb_run_drop(struct kb_session *s, const struct kb_build *b)
 {
     struct kb_run_worker *r = &s->run;
-    if (!r->peer || r->request == KB_REQUEST_NONE || r->build != b || r->cancelled)
+    if (!r->lane.peer || r->request == KB_REQUEST_NONE || r->lane.build != b || r->lane.cancelled)
         return;
-    kb_lane_cancel(r->peer, r->job);
-    r->cancelled = true;
+    kb_lane_cancel(&r->lane);
 }
 
 void kb_run_forgive(struct kb_session *s)
@@ -564,19 +566,17 @@ void kb_run_forgive(struct kb_session *s)
 void kb_run_restart(struct kb_session *s, const char *why)
 {
     struct kb_run_worker *r = &s->run;
-    if (r->peer)
-        kb_retire(s, r->peer, KB_WORKER_RUN, why, false);
+    kb_lane_retire(s, &r->lane, &lane_kind, why, false);
     if (r->spare)
         kb_retire(s, r->spare, KB_WORKER_RUN, why, false);
-    r->peer = r->spare = NULL;
+    r->spare = NULL;
     if (r->request == KB_REQUEST_TRACE)
         kb_tracing_end(s, false, why);
-    struct kb_build *b = kb_build_ref(r->build);
-    r->absent = false;
-    r->failures = 0;
+    struct kb_build *b = kb_build_ref(r->lane.build);
+    kb_lane_forgive(&r->lane);
     kb_run_forgive(s);
     s->had_device = false;
-    forget_worker(s);
+    kb_lane_forget(s, &s->run.lane, &lane_kind);
     if (b && !b->dead && b->stage == KB_STAGE_LADDER)
         b->next = b->next > KB_RUNG_RUN ? KB_RUNG_RUN : b->next; // its rung starts over in the new worker
     kb_build_unref(b);
@@ -585,10 +585,10 @@ void kb_run_restart(struct kb_session *s, const char *why)
 
 void kb_run_free(struct kb_session *s)
 {
-    kb_peer_free(s->run.peer);
     kb_peer_free(s->run.spare);
-    s->run.peer = s->run.spare = NULL;
-    forget_worker(s);
+    s->run.spare = NULL;
+    kb_lane_forget(s, &s->run.lane, &lane_kind);
+    kb_lane_free(&s->run.lane);
     free(s->run.loaded);
     free(s->run.prepare_error);
 }

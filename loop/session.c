@@ -193,7 +193,7 @@ bool kb_on_gpu(const struct kb_session *s)
 
 bool kb_no_device(const struct kb_session *s)
 {
-    return s->run.absent;
+    return s->run.lane.absent;
 }
 
 static char *worker_beside_program(void)
@@ -334,11 +334,11 @@ int kb_session_fds(struct kb_session *s, struct pollfd *fds, int capacity)
     int count = 0;
     for (int i = 0; i < KB_COMPILE_WORKERS; i++)
         peers[count++] = s->compilers[i].peer;
-    peers[count++] = s->run.peer;
+    peers[count++] = s->run.lane.peer;
     peers[count++] = s->run.spare;
-    peers[count++] = s->profile.peer;
-    peers[count++] = s->races.peer;
-    peers[count++] = s->disasm.peer;
+    peers[count++] = s->profile.lane.peer;
+    peers[count++] = s->races.lane.peer;
+    peers[count++] = s->disasm.lane.peer;
     for (int i = 0; i < count; i++)
         if (peers[i])
             n += kb_peer_fds(peers[i], fds + n, capacity - n);
@@ -354,8 +354,9 @@ int kb_session_wait_ms(const struct kb_session *s)
     if (s->again)
         return 0;
     int wait = kb_sooner(kb_compile_wait_ms(s), kb_run_wait_ms(s));
-    wait = kb_sooner(kb_sooner(wait, kb_profile_wait_ms(s)), kb_sooner(kb_disasm_wait_ms(s), kb_late_wait_ms(s)));
-    wait = kb_sooner(wait, kb_races_wait_ms(s));
+    wait = kb_sooner(kb_sooner(wait, kb_profile_wait_ms(s)),
+                     kb_sooner(kb_lane_wait_ms(&s->disasm.lane), kb_late_wait_ms(s)));
+    wait = kb_sooner(wait, kb_lane_wait_ms(&s->races.lane));
     for (int i = 0; i < s->dying_count; i++)
         wait = kb_sooner(wait, kb_peer_wait_ms(s->dying[i].peer));
     return kb_sooner(wait, kb_records_wait_ms(s));
@@ -415,7 +416,7 @@ static bool is_proven(const struct kb_session *s, const struct kb_build *b)
 
 int kb_session_exit_code(const struct kb_session *s)
 {
-    if (s->run.absent || s->compiler_absent)
+    if (s->run.lane.absent || s->compiler_absent)
         return 3;
     if (s->options.trace && s->trace_failed)
         return 1;
@@ -475,14 +476,15 @@ static void rerun(struct kb_session *s, const char *name)
 static void retry(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    char **texts[] = {&p->absent,       &p->refused[0],    &p->refused[1],         &p->prepare_error,
-                      &s->races.absent, &s->disasm.absent, &s->races.prepare_error};
+    char **texts[] = {&p->refused[0], &p->refused[1], &p->prepare_error, &s->races.prepare_error};
     for (size_t i = 0; i < KB_COUNT(texts); i++) {
         free(*texts[i]);
         *texts[i] = NULL;
     }
     p->retry = true;
-    p->failures = s->races.failures = s->disasm.failures = 0;
+    kb_lane_forgive(&p->lane);
+    kb_lane_forgive(&s->races.lane);
+    kb_lane_forgive(&s->disasm.lane);
     kb_late_retry(s);
 }
 
@@ -498,7 +500,7 @@ static void pause_builds(struct kb_session *s)
 static void cancel(struct kb_session *s)
 {
     if (s->run.request == KB_REQUEST_TRACE)
-        kb_run_drop(s, s->run.build);
+        kb_run_drop(s, s->run.lane.build);
     for (int i = 0; i < s->slot_count; i++)
         if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
             kb_build_cancel(s, s->slots[i].current);
