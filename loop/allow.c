@@ -113,7 +113,7 @@ static void ask_again(struct kb_session *s)
 {
     struct kb_program *reference = &s->programs[KB_PROGRAM_REFERENCE];
     if (reference->asked && !reference->allowed)
-        reference->asked = reference->failed = false; // program_due asks
+        reference->asked = reference->failed = false; // its compile asks
     for (int i = 0; i < s->slot_count; i++)
         if (s->slots[i].current && s->slots[i].current->options_refused)
             kb_options_may_go(s, s->slots[i].current);

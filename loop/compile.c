@@ -199,6 +199,7 @@ static void send_compile(struct kb_session *s, struct kb_compile_worker *w, cons
 
 static void compile_build(struct kb_session *s, struct kb_compile_worker *w, struct kb_build *b)
 {
+    b->stage = KB_STAGE_COMPILE;
     w->build = kb_build_ref(b);
     w->program = -1;
     kb_build_rung(s, b, KB_RUNG_SCAN, KB_STATUS_RUNNING, NAN, NULL);
@@ -208,11 +209,15 @@ static void compile_build(struct kb_session *s, struct kb_compile_worker *w, str
     kb_emit_worker(s, KB_WORKER_COMPILE, "busy", w->peer, b->name);
 }
 
-static bool program_due(struct kb_session *s, enum kb_program_kind kind)
+static bool is_due(const struct kb_program *p)
+{
+    return p->wanted && !p->compiling && !p->ready && !p->failed;
+}
+
+// False: it fails, or its options have to be allowed first, and are asked about.
+static bool open_program(struct kb_session *s, enum kb_program_kind kind)
 {
     struct kb_program *p = &s->programs[kind];
-    if (!p->wanted || p->compiling || p->ready || p->failed)
-        return false;
     if (kind == KB_PROGRAM_REFERENCE && !s->reference->latest) {
         p->failed = s->reference->missing;
         free(p->reason);
@@ -237,13 +242,13 @@ static void compile_program(struct kb_session *s, struct kb_compile_worker *w, e
 
 static bool assign(struct kb_session *s, struct kb_compile_worker *w)
 {
-    struct kb_build *b = kb_next_to_compile(s);
+    struct kb_build *b = kb_build_at(s, kb_order(s).compile);
     if (b) {
         compile_build(s, w, b);
         return true;
     }
     for (int i = 0; i < KB_PROGRAMS; i++)
-        if (program_due(s, (enum kb_program_kind)i)) {
+        if (is_due(&s->programs[i]) && open_program(s, (enum kb_program_kind)i)) {
             compile_program(s, w, (enum kb_program_kind)i);
             return true;
         }

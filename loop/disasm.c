@@ -177,19 +177,6 @@ static bool worker_ended(struct kb_session *s, const struct kb_peer_event *event
 
 // Requests
 
-static struct kb_build *next(const struct kb_session *s)
-{
-    int focus = kb_focus_index(s);
-    if (s->options.no_profile)
-        return NULL;
-    if (focus >= 0 && kb_late_due(s->slots[focus].current, KB_RUNG_SASS))
-        return s->slots[focus].current;
-    for (int i = 0; i < s->slot_count; i++)
-        if (kb_late_due(s->slots[i].current, KB_RUNG_SASS))
-            return s->slots[i].current;
-    return NULL;
-}
-
 static void send_sass(struct kb_session *s, const char *cubin, size_t size)
 {
     struct kb_disasm_worker *d = &s->disasm;
@@ -269,7 +256,7 @@ static void refuse(struct kb_session *s)
     struct kb_reading *r;
     if (kb_tracing_wants_compile(s))
         kb_tracing_compiled(s, d->lane.absent);
-    while ((b = next(s)))
+    while ((b = kb_build_at(s, kb_order(s).sass)))
         kb_late_na(s, b, KB_RUNG_SASS, d->lane.absent);
     while ((r = kb_listing_next(s)) && r->diff)
         kb_listing_compared(s, r, NULL, 0, d->lane.absent);
@@ -282,7 +269,7 @@ static void assign(struct kb_session *s)
     struct kb_disasm_worker *d = &s->disasm;
     struct kb_reading *r = d->kind == KB_DISASM_NONE ? kb_listing_next(s) : NULL;
     bool trace = !r && d->kind == KB_DISASM_NONE && kb_tracing_wants_compile(s);
-    struct kb_build *b = r || trace || d->kind != KB_DISASM_NONE ? NULL : next(s);
+    struct kb_build *b = r || trace || d->kind != KB_DISASM_NONE ? NULL : kb_build_at(s, kb_order(s).sass);
     if ((!r && !b && !trace) || s->ending)
         return;
     if (d->lane.absent) {

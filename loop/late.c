@@ -121,19 +121,22 @@ bool kb_late_owed(const struct kb_build *b)
     return false;
 }
 
-bool kb_late_done(struct kb_session *s)
+bool kb_late_done(const struct kb_session *s)
 {
-    bool races = any_owed(s, KB_RUNG_LATE, KB_RUNGS_DECIDING); // ends by its own budget and deadline: it decides
-    if (!any_owed(s, KB_RUNGS_DECIDING, KB_RUNGS))
-        return !races;
+    return !any_owed(s, KB_RUNG_LATE, KB_RUNGS);
+}
+
+void kb_late_expire(struct kb_session *s)
+{
+    if (!any_owed(s, KB_RUNGS_DECIDING, KB_RUNGS)) // what decides ends by its own budget and deadline
+        return;
     s->late_us = s->late_us ? s->late_us : kb_now_us();
     if (kb_now_us() - s->late_us < (int64_t)s->slot_count * ONCE_MS * 1000)
-        return false;
+        return;
     for (int i = 0; i < s->slot_count; i++)
         for (int rung = KB_RUNGS_DECIDING; rung < KB_RUNGS; rung++)
             if (is_owed(s->slots[i].current, (enum kb_rung)rung))
                 kb_late_na(s, s->slots[i].current, (enum kb_rung)rung, "it was not done within 5 s a variant");
-    return !races;
 }
 
 int kb_late_wait_ms(const struct kb_session *s)

@@ -1,25 +1,11 @@
-// Who is next: the focused variant first, then the newest save, then the order of the bench. First verdicts go before
-// second, longer timings; at most one build of a variant compiles at a time, and only its newest content waits.
+// What the scheduler has to know of a session. At most one build of a variant compiles at a time, and only its newest
+// content waits.
 #include "loop/parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int kb_lookup_ms = 10;
-
-static bool before(const struct kb_session *s, const struct kb_build *a, const struct kb_build *b)
-{
-    if (!b)
-        return true;
-    int focus = kb_focus_index(s);
-    if ((a->variant == focus) != (b->variant == focus))
-        return a->variant == focus;
-    bool pin_a = a->variant == s->pin_variant, pin_b = b->variant == s->pin_variant;
-    if (s->options.once && pin_a != pin_b) // the baseline is what the others are compared with
-        return pin_a;
-    if (a->saved_us != b->saved_us)
-        return a->saved_us > b->saved_us;
-    return a->variant < b->variant;
-}
 
 static bool compiling(const struct kb_session *s, const struct kb_build *b)
 {
@@ -29,22 +15,48 @@ static bool compiling(const struct kb_session *s, const struct kb_build *b)
     return false;
 }
 
-struct kb_build *kb_next_to_compile(struct kb_session *s)
+static struct kb_schedule_slot slot_of(const struct kb_session *s, const struct kb_build *b)
 {
-    struct kb_build *best = NULL;
-    if (compiling(s, NULL))
-        return NULL;
-    for (int i = 0; i < s->slot_count; i++) {
-        struct kb_build *b = s->slots[i].current;
-        if (!b || b->dead || b->stage == KB_STAGE_ASK || b->stage > KB_STAGE_COMPILE)
-            continue;
-        if (before(s, b, best))
-            best = b;
-    }
-    if (!best || (best->stage == KB_STAGE_LOOKUP && kb_now_us() - best->lookup_us < kb_lookup_ms * 1000))
-        return NULL; // the history's answer for the first in line is worth the moment
-    best->stage = KB_STAGE_COMPILE;
-    return best;
+    if (!b || b->dead)
+        return (struct kb_schedule_slot){0};
+    bool young = kb_now_us() - b->lookup_us < kb_lookup_ms * 1000;
+    return (struct kb_schedule_slot){
+        .saved_us = b->saved_us,
+        .in_flight = kb_build_in_flight(b),
+        .compile = b->stage == KB_STAGE_COMPILE || (b->stage == KB_STAGE_LOOKUP && !young),
+        .lookup = b->stage == KB_STAGE_LOOKUP && young,
+        .ladder = b->stage == KB_STAGE_LADDER,
+        .settle = b->stage == KB_STAGE_DONE && kb_build_passed(b) && b->settled_timing,
+        .races = !s->options.no_profile && kb_races_due(b),
+        .sass = !s->options.no_profile && kb_late_due(b, KB_RUNG_SASS),
+        .profile = (int)kb_profile_due(s, b),
+    };
+}
+
+struct kb_schedule kb_order(const struct kb_session *s)
+{
+    struct kb_schedule_slot *slots = kb_alloc(((size_t)s->slot_count + 1) * sizeof *slots);
+    for (int i = 0; i < s->slot_count; i++)
+        slots[i] = slot_of(s, s->slots[i].current);
+    const struct kb_run_worker *r = &s->run;
+    struct kb_schedule next = kb_schedule(&(struct kb_schedule_state){
+        .slots = slots,
+        .count = s->slot_count,
+        .focus = kb_focus_index(s),
+        .baseline = s->options.once ? s->pin_variant : -1,
+        .compiling = compiling(s, NULL),
+        .run_idle = r->lane.peer && r->lane.ready && r->request == KB_REQUEST_NONE && !r->idle_job &&
+                    r->prepared == s->bench_generation,
+        .verdicts_open = s->options.once && (!kb_all_done(s) || r->request != KB_REQUEST_NONE),
+        .others = kb_profile_has_time(s),
+    });
+    free(slots);
+    return next;
+}
+
+struct kb_build *kb_build_at(const struct kb_session *s, int slot)
+{
+    return slot < 0 ? NULL : s->slots[slot].current;
 }
 
 int kb_lookup_wait_ms(const struct kb_session *s)
@@ -58,21 +70,6 @@ int kb_lookup_wait_ms(const struct kb_session *s)
         wait = kb_sooner(wait, left > 0 ? (int)(left / 1000) + 1 : compiling(s, NULL) ? -1 : 0);
     }
     return wait;
-}
-
-struct kb_build *kb_next_to_run(struct kb_session *s)
-{
-    struct kb_build *best = NULL, *second = NULL;
-    for (int i = 0; i < s->slot_count; i++) {
-        struct kb_build *b = s->slots[i].current;
-        if (!b || b->dead)
-            continue;
-        if (b->stage == KB_STAGE_LADDER && before(s, b, best))
-            best = b;
-        if (b->stage == KB_STAGE_DONE && kb_build_passed(b) && b->settled_timing && before(s, b, second))
-            second = b;
-    }
-    return best ? best : second;
 }
 
 bool kb_is_wanted(const struct kb_session *s, const struct kb_slot *slot)

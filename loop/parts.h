@@ -13,6 +13,7 @@
 #include "loop/model.h"
 #include "loop/peer.h"
 #include "loop/project.h"
+#include "loop/schedule.h"
 #include "loop/session.h"
 #include "profiles/trace.h"
 #include "watch/watch.h"
@@ -436,8 +437,8 @@ void kb_blobs_free(struct kb_blobs *);
 
 // order.c: who is next
 extern int kb_lookup_ms; // a history that answers later is not waited for; tests wait longer
-struct kb_build *kb_next_to_compile(struct kb_session *);
-struct kb_build *kb_next_to_run(struct kb_session *);
+struct kb_schedule kb_order(const struct kb_session *);            // as things are now
+struct kb_build *kb_build_at(const struct kb_session *, int slot); // its newest content; slot -1: NULL
 int kb_lookup_wait_ms(const struct kb_session *);
 bool kb_is_wanted(const struct kb_session *, const struct kb_slot *); // not all: one to be traced, --once --variant
 bool kb_all_done(const struct kb_session *);                          // every variant's content has its verdict
@@ -477,8 +478,9 @@ void kb_late_begin(struct kb_session *, struct kb_build *); // its verdict is kn
 void kb_late_end(struct kb_session *, struct kb_build *, enum kb_rung, enum kb_status, const char *reason);
 void kb_late_na(struct kb_session *, struct kb_build *, enum kb_rung, const char *reason);
 bool kb_late_due(const struct kb_build *, enum kb_rung);
-bool kb_late_owed(const struct kb_build *); // some of them are still to come
-bool kb_late_done(struct kb_session *);     // once: nothing is left, or the time for it is over
+bool kb_late_owed(const struct kb_build *);   // some of them are still to come
+bool kb_late_done(const struct kb_session *); // once: nothing is left
+void kb_late_expire(struct kb_session *);     // once: what is left has some seconds from the first call on
 int kb_late_wait_ms(const struct kb_session *);
 void kb_late_retry(struct kb_session *);
 cJSON *kb_section_marks(const struct kb_build *); // [{file, line, end_line, name}] of its //kb: section lines
@@ -504,7 +506,9 @@ extern struct kb_profile_times {
 } kb_profile_times;                         // tests shorten them
 void kb_profile_step(struct kb_session *);
 void kb_profile_yield(struct kb_session *); // ends the request in flight: something more urgent came
-bool kb_profile_wants(struct kb_session *); // something is due now
+enum kb_profile_request kb_profile_due(const struct kb_session *, const struct kb_build *);
+bool kb_profile_has_time(const struct kb_session *); // for variants that nobody looks at
+bool kb_profile_wants(const struct kb_session *);    // something is due now
 int kb_profile_wait_ms(const struct kb_session *);
 void kb_profile_restart(struct kb_session *, const char *why);
 void kb_profile_free(struct kb_session *);
@@ -517,6 +521,7 @@ bool kb_may_profile(const struct kb_session *);
 void kb_races_begin(struct kb_session *, struct kb_build *);            // its verdict is known: it passed
 bool kb_races_look(const struct kb_session *, const struct kb_build *); // it failed, and why is to be looked for
 void kb_races_tell_cause(struct kb_session *, struct kb_build *);       // that has ended
+bool kb_races_due(const struct kb_build *);
 void kb_races_step(struct kb_session *);
 void kb_races_restart(struct kb_session *, const char *why);
 void kb_races_free(struct kb_session *);

@@ -24,22 +24,15 @@ static int64_t quiet_ms(const struct kb_session *s)
 
 // What is due
 
-static bool gone_quiet(const struct kb_session *s)
-{
-    for (int i = 0; i < s->slot_count; i++)
-        if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
-            return false;
-    return true;
-}
-
 static bool timed(const struct kb_build *b)
 {
     return !b->settled_timing && (b->rungs[KB_RUNG_TIME] == KB_STATUS_PASS || b->rungs[KB_RUNG_TIME] == KB_STATUS_NA);
 }
 
-static enum kb_profile_request owed(const struct kb_session *s, const struct kb_build *b)
+enum kb_profile_request kb_profile_due(const struct kb_session *s, const struct kb_build *b)
 {
-    if (!b || b->dead || !timed(b) || !b->blobs.ptx_size)
+    bool never = kb_on_cpu(s) || kb_no_device(s) || s->options.no_profile;
+    if (never || !timed(b) || !b->blobs.ptx_size)
         return KB_PROFILE_NONE;
     if (kb_late_due(b, KB_RUNG_SECTIONS))
         return KB_PROFILE_SECTIONS;
@@ -48,19 +41,9 @@ static enum kb_profile_request owed(const struct kb_session *s, const struct kb_
     return KB_PROFILE_NONE;
 }
 
-static struct kb_build *next(const struct kb_session *s, enum kb_profile_request *kind)
+bool kb_profile_has_time(const struct kb_session *s)
 {
-    int focus = kb_focus_index(s);
-    struct kb_build *b = focus >= 0 ? s->slots[focus].current : NULL;
-    *kind = KB_PROFILE_NONE;
-    if (kb_on_cpu(s) || kb_no_device(s) || s->options.no_profile)
-        return NULL;
-    if ((*kind = owed(s, b)) != KB_PROFILE_NONE)
-        return b;
-    for (int i = 0; quiet_ms(s) >= kb_profile_times.others_ms && i < s->slot_count; i++)
-        if ((*kind = owed(s, s->slots[i].current)) != KB_PROFILE_NONE)
-            return s->slots[i].current;
-    return NULL;
+    return quiet_ms(s) >= kb_profile_times.others_ms;
 }
 
 static bool release_due(const struct kb_session *s)
@@ -68,11 +51,10 @@ static bool release_due(const struct kb_session *s)
     return s->profile.held && s->profile.lane.ready && quiet_ms(s) >= kb_profile_times.release_ms;
 }
 
-bool kb_profile_wants(struct kb_session *s)
+bool kb_profile_wants(const struct kb_session *s)
 {
-    enum kb_profile_request kind;
     bool starting = s->profile.lane.peer && !s->profile.lane.ready;
-    return !starting && gone_quiet(s) && next(s, &kind) != NULL;
+    return !starting && kb_order(s).profile >= 0;
 }
 
 int kb_profile_wait_ms(const struct kb_session *s)
@@ -361,18 +343,16 @@ static bool hold_due(const struct kb_session *s)
 static void assign(struct kb_session *s)
 {
     struct kb_profile_worker *p = &s->profile;
-    enum kb_profile_request kind;
-    struct kb_build *b;
-    bool run_is_free = s->run.lane.peer && s->run.lane.ready && s->run.request == KB_REQUEST_NONE && !s->run.idle_job &&
-                       s->run.prepared == s->bench_generation && !kb_next_to_run(s);
     if (!s->ending && hold_due(s)) {
         kb_peer_send(p->lane.peer, request(s, KB_PROFILE_HOLD, "hold", NULL, kb_rungs[KB_RUNG_SECTIONS].deadline_ms),
                      NULL, 0);
         return;
     }
-    if (s->ending || p->request != KB_PROFILE_NONE || !gone_quiet(s) || !run_is_free)
+    struct kb_schedule order = kb_order(s);
+    if (s->ending || p->request != KB_PROFILE_NONE || !order.profile_may_work)
         return;
-    b = next(s, &kind);
+    struct kb_build *b = kb_build_at(s, order.profile);
+    enum kb_profile_request kind = b ? kb_profile_due(s, b) : KB_PROFILE_NONE;
     if (b && decided(s, b, kind))
         return;
     if (b ? !kb_lane_start(s, &p->lane, &lane_kind) : !p->lane.peer || !p->lane.ready || kb_peer_ending(p->lane.peer))

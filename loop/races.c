@@ -24,7 +24,7 @@ static void set(char **slot, const char *value)
 
 // What is due
 
-static bool due(const struct kb_build *b)
+bool kb_races_due(const struct kb_build *b)
 {
     return kb_late_due(b, KB_RUNG_RACES) && (kb_build_passed(b) || kb_build_failed(b)) && b->blobs.ptx_size;
 }
@@ -62,28 +62,6 @@ bool kb_races_look(const struct kb_session *s, const struct kb_build *b)
         (kb_on_cpu(s) && s->check && !strcmp(s->check, "full")))
         return false;
     return !kb_json_bool(finding_of(b, rung), "fails", false);
-}
-
-// First verdicts before second thoughts.
-static bool saves_in_flight(const struct kb_session *s)
-{
-    for (int i = 0; i < s->slot_count; i++)
-        if (s->slots[i].current && kb_build_in_flight(s->slots[i].current))
-            return true;
-    return s->options.once && (!kb_all_done(s) || s->run.request != KB_REQUEST_NONE);
-}
-
-static struct kb_build *next(const struct kb_session *s)
-{
-    int focus = kb_focus_index(s);
-    if (s->options.no_profile || saves_in_flight(s))
-        return NULL;
-    if (focus >= 0 && due(s->slots[focus].current))
-        return s->slots[focus].current;
-    for (int i = 0; i < s->slot_count; i++)
-        if (due(s->slots[i].current))
-            return s->slots[i].current;
-    return NULL;
 }
 
 void kb_races_begin(struct kb_session *s, struct kb_build *b)
@@ -319,7 +297,7 @@ static void assign(struct kb_session *s)
 {
     struct kb_races_worker *r = &s->races;
     drop_outdated(s);
-    struct kb_build *b = s->ending || r->request != KB_RACES_NONE ? NULL : next(s);
+    struct kb_build *b = s->ending || r->request != KB_RACES_NONE ? NULL : kb_build_at(s, kb_order(s).races);
     if (!b)
         return;
     const char *why = r->lane.absent ? r->lane.absent : r->prepared == s->bench_generation ? r->prepare_error : NULL;

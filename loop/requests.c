@@ -351,15 +351,15 @@ static bool decided_without_device(struct kb_session *s, struct kb_build *b)
 void kb_run_assign(struct kb_session *s)
 {
     struct kb_run_worker *r = &s->run;
-    if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_next_to_run(s)))
+    if (r->request == KB_REQUEST_TRACE && !may_trace(s, kb_build_at(s, kb_order(s).run)))
         kb_run_drop(s, r->lane.build);
-    if (r->request == KB_REQUEST_REPORT &&
-        (kb_export_due(s) || kb_tracing_due(s) || r->prepared != s->bench_generation || kb_next_to_run(s)))
+    if (r->request == KB_REQUEST_REPORT && (kb_export_due(s) || kb_tracing_due(s) ||
+                                            r->prepared != s->bench_generation || kb_build_at(s, kb_order(s).run)))
         kb_report_yield(s);
     if (!r->lane.ready || kb_peer_ending(r->lane.peer) ||
         (r->request != KB_REQUEST_NONE && r->request != KB_REQUEST_IDLE) || r->idle_job || kb_run_worker_dying(s))
         return;
-    struct kb_build *b = kb_next_to_run(s);
+    struct kb_build *b = kb_build_at(s, kb_order(s).run);
     bool beside_hold = s->profile.request == KB_PROFILE_HOLD && b && b->stage == KB_STAGE_LADDER &&
                        b->next != KB_RUNG_TIME && r->prepared == s->bench_generation;
     if (s->profile.request != KB_PROFILE_NONE && !beside_hold) { // it has the GPU, and gives it back at once

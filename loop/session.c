@@ -364,8 +364,10 @@ int kb_session_wait_ms(const struct kb_session *s)
 
 static void end_once(struct kb_session *s)
 {
-    if (!s->options.once || s->ending || !kb_all_done(s) || s->run.request != KB_REQUEST_NONE || !kb_late_done(s) ||
-        !kb_report_done(s))
+    if (!s->options.once || s->ending || !kb_all_done(s) || s->run.request != KB_REQUEST_NONE)
+        return;
+    kb_late_expire(s);
+    if (!kb_late_done(s) || !kb_report_done(s))
         return;
     if (s->options.trace && !s->trace_asked) {
         s->trace_asked = true;

@@ -70,6 +70,32 @@ static void test_found(void **state)
     cpu_close(&c);
 }
 
+// Of those that read before a store, not only the last one counts.
+static void test_earlier_reader(void **state)
+{
+    (void)state;
+    struct cpu c;
+    cpu_open(&c, "full");
+    cpu_load_cuda(&c, KERNEL("readers(float *x, float *y) {\n"
+                             "  int t = threadIdx.x;\n"
+                             "  if (t == 0) y[0] = x[0];\n" // by the first warp, which nobody waits for
+                             "  if (t == 32) y[1] = x[0] + 1;\n"
+                             "  if (t == 32) x[0] = 5;\n" // behind its own read, which is in order
+                             "}\n"));
+    cpu_buffer(&c, "x", KB_F32, 64, NULL);
+    cpu_buffer(&c, "y", KB_F32, 64, NULL);
+    uint64_t x = cpu_address(&c, 0), y = cpu_address(&c, 1);
+    const void *args[] = {&x, &y};
+    assert_int_equal(cpu_try_args(&c, "readers", (int64_t[3]){1, 1, 1}, (int64_t[3]){64, 1, 1}, 0, false, 2, args), 0);
+    int line = 0;
+    char *text = cpu_report(&c, "race", &line);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "test.cu:3"));
+    assert_int_equal(line, 5);
+    free(text);
+    cpu_close(&c);
+}
+
 // One line, two arrays: a report of each, so that whoever reads one does not miss the other.
 static void test_arrays_of_one_line(void **state)
 {
@@ -202,7 +228,7 @@ static void test_silent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_arrays_of_one_line),
-                                       cmocka_unit_test(test_silent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_earlier_reader),
+                                       cmocka_unit_test(test_arrays_of_one_line), cmocka_unit_test(test_silent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

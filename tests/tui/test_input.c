@@ -46,6 +46,8 @@ static void test_keys(void **state)
     assert_string_equal(seen, "U+4F60");
     feed(&in, "\xa9", 1);
     assert_string_equal(seen, "U+00E9");
+    feed(&in, "\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 2); // C1 controls are no keys, what follows them is
+    assert_string_equal(seen, "U+00A0");
     feed(&in, "\033[<64;10;10M\033[M\033[200;300;400;500;600;700;800;900;1000;1100;1200;1300;1400~x", 0);
     assert_string_equal(seen, "x");
     feed(&in, "qq", 0);
