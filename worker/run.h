@@ -41,6 +41,7 @@ struct run_worker {
     int version_count;
     uint64_t uses;
     uint64_t verified;            // versions, so far
+    bool no_turns;                // what versions on a GPU meet by turns is tried whole
     int64_t started_us;           // the request at hand
     const struct kb_frame *frame; // the request at hand
     cJSON *not_tried;             // texts that go with its rung; NULL: everything was tried
@@ -54,6 +55,9 @@ void run_prepare(struct run_worker *, const struct kb_frame *); // may keep the 
 void run_check(struct run_worker *, const struct kb_frame *);
 void run_run(struct run_worker *, const struct kb_frame *);
 void run_verify(struct run_worker *, const struct kb_frame *);
+// Behind the first verdict on a GPU: all that versions meet by turns before it. Why it is wrong there, owned; NULL: it
+// is right, or there was nothing.
+char *run_verify_rest(struct run_worker *, const struct kb_frame *, struct run_version *);
 void run_time(struct run_worker *, const struct kb_frame *);
 void run_races(struct run_worker *, const struct kb_frame *);
 void run_roofs(struct run_worker *, const struct kb_frame *);

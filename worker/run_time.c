@@ -241,6 +241,17 @@ static void finish(struct run_time_job *j)
     run_end(j->w, j->f, "time", status, j->failed ? j->reason : !j->timed ? "nothing was timed" : NULL);
 }
 
+// A wrong version has no speed, wherever it is wrong.
+static void try_rest(struct run_time_job *j)
+{
+    char *why = run_verify_rest(j->w, j->f, j->version);
+    if (why) {
+        snprintf(j->reason, sizeof j->reason, "%s", why);
+        j->failed = true;
+    }
+    free(why);
+}
+
 void run_time(struct run_worker *w, const struct kb_frame *f)
 {
     struct run_time_job j = {.w = w,
@@ -269,6 +280,8 @@ void run_time(struct run_worker *w, const struct kb_frame *f)
         else
             count_case(&j, &w->data.cases[index]);
     }
+    if (j.settled && w->device->ops->time_begin && w->data.has_reference && !j.failed && !interrupted(&j))
+        try_rest(&j);
     if (w->device->ops->time_begin || j.failed)
         finish(&j);
     else

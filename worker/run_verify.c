@@ -303,7 +303,8 @@ static int try_neighbours(struct run_worker *w, const struct kb_frame *f, struct
                           struct kb_error *e)
 {
     for (int i = 0; i < w->data.neighbour_count && !o->failed && !run_cancelled(f); i++)
-        if (kb_neighbour_has_turn(&w->data, i, w->verified) && try_neighbour(w, f, v, &w->data.neighbours[i], o, e))
+        if ((w->no_turns || kb_neighbour_has_turn(&w->data, i, w->verified)) &&
+            try_neighbour(w, f, v, &w->data.neighbours[i], o, e))
             return -1;
     return 0;
 }
@@ -313,7 +314,7 @@ static int try_neighbours(struct run_worker *w, const struct kb_frame *f, struct
 static bool has_turn(const struct run_worker *w, int index, enum kb_stress kind)
 {
     bool aside = kind >= KB_STRESS_MIXED && !w->data.bench->cases[index].timed;
-    return w->data.on_cpu || !aside || (w->verified + (uint64_t)index) % 3 == 0;
+    return w->data.on_cpu || w->no_turns || !aside || (w->verified + (uint64_t)index) % 3 == 0;
 }
 
 // Hard inputs, on a small case each kind by itself, on timed ones all together.
@@ -370,7 +371,34 @@ static bool again_has_turn(const struct run_worker *w, int index)
 {
     const struct kb_case_data *c = &w->data.cases[index];
     bool little = c->usable && kb_case_elements(&w->data, c) <= AGAIN_ELEMENTS;
-    return little && (w->data.on_cpu || w->verified % (uint64_t)w->data.bench->case_count == (uint64_t)index);
+    return little &&
+           (w->data.on_cpu || w->no_turns || w->verified % (uint64_t)w->data.bench->case_count == (uint64_t)index);
+}
+
+// but: the case that was.
+static int try_others_again(struct run_worker *w, const struct kb_frame *f, struct run_version *v, int but,
+                            struct outcome *o, struct kb_error *e)
+{
+    for (int i = 0; i < w->data.bench->case_count && !o->failed && !run_cancelled(f); i++)
+        if (i != but && again_has_turn(w, i) && try_again(w, f, v, &w->data.cases[i], false, o, e))
+            return -1;
+    return 0;
+}
+
+char *run_verify_rest(struct run_worker *w, const struct kb_frame *f, struct run_version *v)
+{
+    struct outcome o = {.quiet = true};
+    struct kb_error error = {0};
+    int small = kb_data_small_case(&w->data), failed = 0;
+    w->no_turns = true;
+    for (int i = 0; i < w->data.bench->case_count && !failed && !o.failed; i++)
+        if (i != small && !w->data.bench->cases[i].timed)
+            failed = try_hard(w, f, v, &w->data.cases[i], &o, &error);
+    failed = failed || try_neighbours(w, f, v, &o, &error) || try_others_again(w, f, v, small, &o, &error);
+    w->no_turns = false;
+    if (failed && run_device_lost(w))
+        return kb_strdup(kb_error_line(&error));
+    return o.failed ? kb_strdup(o.reason) : NULL;
 }
 
 // What no case asks for: inputs that the bench does not have, and many calls of a freshly loaded module. On a GPU a
@@ -385,9 +413,7 @@ static void try_beyond(struct run_worker *w, const struct kb_frame *f, struct ru
     int failed = try_stress(w, f, v, o, &error) || try_neighbours(w, f, v, o, &error);
     if (!failed && !o->failed && again && !run_cancelled(f))
         failed = try_again(w, f, v, c, true, o, &error);
-    for (int i = 0; i < w->data.bench->case_count && !failed && !o->failed && !run_cancelled(f); i++)
-        if (i != index && again_has_turn(w, i))
-            failed = try_again(w, f, v, &w->data.cases[i], false, o, &error);
+    failed = failed || try_others_again(w, f, v, index, o, &error);
     if (failed)
         note_failure(o, c ? c->label : "inputs that verify adds", true, w->data.reference_failed,
                      kb_error_line(&error));

@@ -49,7 +49,8 @@ def check_faults(check, build, args):
             print(f"  {name}: {event['status']} at {event.get('rung')} after {took:.0f} ms ({reason}); good again in {recovered:.0f} ms")
             if event["status"] != "fail" or session.events[good]["status"] != "pass":
                 check.fail(f"{name}: {event['status']}, then {session.events[good]['status']}")
-        # a worker killed from outside
+        # a worker killed from outside, when nothing more comes of the last version
+        session.wait(lambda e: e["type"] == "done" and e.get("variant") == "naive", good)
         pid = next(e["pid"] for e in reversed(session.events) if e["type"] == "worker" and e["role"] == "run" and e.get("pid"))
         os.kill(pid, signal.SIGKILL)
         start = session.save("naive.cu", source + "\n// after the kill\n")
