@@ -56,6 +56,7 @@ static void read_item(const struct kb_field *f, const cJSON *parent, const cJSON
 {
     char *key;
     struct kb_named *named = to;
+    int64_t whole;
     switch (f->kind) {
     case KB_FIELD_TEXTS:
         *(char **)to = kb_strdup(cJSON_IsString(item) ? item->valuestring : "");
@@ -68,6 +69,8 @@ static void read_item(const struct kb_field *f, const cJSON *parent, const cJSON
         *named = (struct kb_named){
             .name = kb_strdup(item->string), .value = number_of(item), .reason = text_of(kb_json_get(parent, key))};
         free(key);
+        if (kb_json_exact(item, &whole) && fabs(named->value) >= 0x1p53)
+            named->whole = whole;
         break;
     default:
         kb_record_read(f->sub, item, to);
@@ -95,7 +98,9 @@ static void read_list(const struct kb_field *f, const cJSON *from, void *record)
 
 static void write_named(const struct kb_named *named, cJSON *to)
 {
-    if (isfinite(named->value) || named->reason)
+    if (named->whole)
+        kb_json_set_int(to, named->name, named->whole);
+    else if (isfinite(named->value) || named->reason)
         kb_json_measured(to, named->name, named->value, named->reason);
     else
         kb_json_set_text(to, named->name, NULL);
@@ -169,7 +174,7 @@ static void copy_list(const struct kb_field *f, const void *from, void *to)
             *(char **)copy = kb_strdup(*(char *const *)item);
         } else if (f->kind == KB_FIELD_NAMED) {
             const struct kb_named *n = item;
-            *(struct kb_named *)copy = (struct kb_named){kb_strdup(n->name), kb_strdup(n->reason), n->value};
+            *(struct kb_named *)copy = (struct kb_named){kb_strdup(n->name), kb_strdup(n->reason), n->value, n->whole};
         } else {
             memcpy(copy, item, size);
         }
@@ -350,6 +355,7 @@ static void add_named(const struct kb_field *f, void *to, const void *from)
         if (k == *count)
             (*list)[(*count)++] = (struct kb_named){.name = kb_strdup(more[i].name), .value = NAN};
         add(&(*list)[k].value, more[i].value);
+        (*list)[k].whole = 0;
     }
 }
 

@@ -10,6 +10,7 @@ enum kb_tri { KB_UNKNOWN, KB_NO, KB_YES };
 struct kb_named {
     char *name, *reason; // reason: why the value is unknown; NULL
     double value;        // NAN
+    int64_t whole;       // the same, of an integer beyond 2^53, which a double does not hold; else 0
 };
 
 enum kb_field_kind {

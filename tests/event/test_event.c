@@ -1,6 +1,7 @@
 // The table of events against what recordings hold: everything that stands there is read, kept and written again.
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_exact.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "event/event.h"
@@ -99,6 +100,29 @@ static void recordings_are_what_the_table_says(void **state)
 }
 
 // KB_UPDATE_GOLDEN=1 writes it.
+// Sizes of a case may be larger than what a double holds.
+static void whole_numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"type\":\"session\",\"params\":{\"n\":100,\"m\":9007199254740993},"
+                               "\"cases\":[{\"params\":{\"m\":-9223372036854775807}}]}";
+    cJSON *json = kb_json_parse(text, strlen(text));
+    struct kb_event e;
+    int64_t value;
+    assert_int_equal(kb_event_read(json, &e), 0);
+    cJSON *again = kb_event_write(&e);
+    assert_true(kb_json_exact(kb_json_get(kb_json_get(again, "params"), "m"), &value));
+    assert_true(value == 9007199254740993);
+    const struct kb_ev_session *s = e.body;
+    struct kb_ev_session *copy = kb_record_dup(&kb_record_session, s);
+    assert_true(copy->cases[0].params[0].whole == -9223372036854775807);
+    assert_true(copy->params[0].value == 100 && !copy->params[0].whole);
+    kb_record_delete(&kb_record_session, copy);
+    kb_event_free(&e);
+    cJSON_Delete(again);
+    cJSON_Delete(json);
+}
+
 static void the_schema_in_docs_is_the_tables(void **state)
 {
     (void)state;
@@ -122,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recordings_are_what_the_table_says),
+        cmocka_unit_test(whole_numbers_keep_their_digits),
         cmocka_unit_test(the_schema_in_docs_is_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
