@@ -172,6 +172,21 @@ void ptx_lanes_left(struct ptx_cta *cta, struct ptx_warp *w, uint32_t lanes)
     }
 }
 
+// Where threads wait that do not wait in this barrier; "" if nowhere: they ended.
+static void others_of(const struct ptx_cta *cta, uint32_t barrier, char out[256])
+{
+    *out = 0;
+    for (uint32_t i = 0; i < cta->warp_count; i++)
+        for (uint32_t j = 0; j < cta->warps[i].split_count; j++) {
+            const struct ptx_split *s = &cta->warps[i].split[j];
+            if (s->wait != PTX_WAITS_BARRIER || s->barrier == barrier)
+                continue;
+            uint32_t loc = s->frame->program->blocks[s->block].term_loc;
+            snprintf(out, 256, ", others in barrier %u at %s", s->barrier, ptx_place_text(place_of(cta, loc)));
+            return;
+        }
+}
+
 void ptx_report_deadlock(struct ptx_cta *cta)
 {
     for (uint32_t i = 0; i < cta->warp_count; i++)
@@ -189,9 +204,11 @@ void ptx_report_deadlock(struct ptx_cta *cta)
             }
             const struct ptx_barrier *bar = &cta->barrier[s->barrier];
             struct ptx_op at = {.loc = b->term_loc, .name = "barrier"};
+            char others[256];
+            others_of(cta, s->barrier, others);
             ptx_fault(w, &at, lane, "CUDA_ERROR_LAUNCH_TIMEOUT",
-                      "barrier %u is never completed: %u of %u threads wait in it, the others wait elsewhere",
-                      s->barrier, bar->arrived, bar->expected ? bar->expected : cta->live_threads);
+                      "barrier %u is never completed: %u of %u threads wait in it%s", s->barrier, bar->arrived,
+                      bar->expected ? bar->expected : cta->live_threads, others);
             return;
         }
 }

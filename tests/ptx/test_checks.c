@@ -121,7 +121,8 @@ static void test_barriers(void **state)
     assert_int_equal(x[39], 1);
     assert_int_equal(x[40], 0);
     assert_int_equal(cpu_try(&c, "never", 1, 64, 0, &p, NULL), -1);
-    expect_fault(&c, "CUDA_ERROR_LAUNCH_TIMEOUT", (const char *[]){"barrier 1 is never completed: 32 of 64", NULL});
+    expect_fault(&c, "CUDA_ERROR_LAUNCH_TIMEOUT",
+                 (const char *[]){"barrier 1 is never completed: 32 of 64", "others in barrier 2 at test.cu", NULL});
     memset(x, 0, 192 * sizeof *x);
     assert_int_equal(cpu_try(&c, "endless", 1, 32, 0, &p, NULL), -1);
     expect_fault(&c, "CUDA_ERROR_LAUNCH_TIMEOUT", (const char *[]){"no end after", "test.cu:", NULL});
@@ -146,24 +147,24 @@ static void test_endless(void **state)
     static const char *const endless[] = {"sums", "stores", "meets", "helper", "shrinks", "looks"};
     struct cpu c;
     cpu_open(&c, NULL);
-    cpu_load_cuda(&c, KERNEL("sums(float *x, int n) { float a = 0; int i = 0; do { a += x[i & 63]; i++; } while (n > "
-                             "0); x[0] = "
-                             "a; }\n")
-                          KERNEL("stores(float *x, int n) { for (int i = 0; n > 0; i++) x[i & 63] = i; }\n")
-                              KERNEL("meets(float *x, int n) { for (int i = 0; n > 0; i++) { x[i & 63] = i; "
-                                     "__syncthreads(); } "
-                                     "}\n") "__device__ __noinline__ float next(float a) { return a * 1.25f + 1; "
-                                            "}\n" KERNEL("helper(float *x, int n) { float a = x[0]; while (n > 0) a = "
-                                                         "next(a) - next(-a); x[0] = a; }\n")
-                                                KERNEL("shrinks(float *x, int n) { unsigned u = 0; float a = 0; for "
-                                                       "(int s = n; s >= 0; s >>= 1) "
-                                                       "{ a += ++u; x[s] = a; } }\n")
-                                                    KERNEL("looks(float *x, int n) { float a = 0; int i = 0; "
-                                                           "while (((volatile float *)x)[n] == 0) "
-                                                           "a += i++; x[1] = a; }\n")
-                                                        KERNEL("ends(float *x, int n) { float a = 0; for (int i = 0; i "
-                                                               "< n * 1000000; i++) a += "
-                                                               "x[i & 63]; x[threadIdx.x] = a; }\n"));
+    cpu_load_cuda(&c,
+                  KERNEL("sums(float *x, int n) { float a = 0; int i = 0; do { a += x[i & 63]; i++; } while (n > "
+                         "0); x[0] = "
+                         "a; }\n") KERNEL("stores(float *x, int n) { for (int i = 0; n > 0; i++) x[i & 63] = i; }\n")
+                      KERNEL("meets(float *x, int n) { for (int i = 0; n > 0; i++) { x[i & 63] = i; "
+                             "__syncthreads(); } "
+                             "}\n") "__device__ __noinline__ float next(float a) { return a * 1.25f + 1; "
+                                    "}\n" KERNEL("helper(float *x, int n) { float a = x[0]; while (n > 0) a = "
+                                                 "next(a) - next(-a); x[0] = a; }\n")
+                                        KERNEL("shrinks(float *x, int n) { unsigned u = 0; float a = 0; for "
+                                               "(int s = n; s >= 0; s >>= 1) "
+                                               "{ a += ++u; x[s] = a; } }\n")
+                                            KERNEL("looks(float *x, int n) { float a = 0; int i = 0; "
+                                                   "while (((volatile float *)x)[n] == 0) "
+                                                   "a += i++; x[1] = a; }\n")
+                                                KERNEL("ends(float *x, int n) { float a = 0; for (int i = 0; i "
+                                                       "< n * 1000000; i++) a += "
+                                                       "x[i & 63]; x[threadIdx.x] = a; }\n"));
     float *x = cpu_buffer(&c, "x", KB_F32, 64, NULL);
     uint64_t p = cpu_address(&c, 0);
     int n = 1;
