@@ -30,6 +30,7 @@ struct kbe_fill {
     int hard, shift;     // enum kbe_hard; MIXED_ROWS: the kind of row 0
     double large, small; // what hard inputs take for large and for small
     int infinite;        // MIXED_ROWS: some rows are -inf, all or half
+    int even;            // MIXED_ROWS: none is of another size than the others for its own sake
 };
 
 KBE_FN kbe_u64 kbe_subnormal(int dtype, kbe_u64 h)
@@ -134,7 +135,7 @@ KBE_FN double kbe_hard_mixed(const struct kbe_fill *f, kbe_u64 row, kbe_u64 colu
     case 4:
         return kbe_hard_offset(f, row, z);
     case 5:
-        return kbe_hard_scaled(f, row, z);
+        return f->even ? z : kbe_hard_scaled(f, row, z);
     case 6:
         return kbe_hard_spike(f, row, column, z, 2 + (int)(row >> 3 & 1));
     default: // one half of the row is smaller than the other, or is no number

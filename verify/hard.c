@@ -213,6 +213,7 @@ bool kb_hard_fill(const struct kb_hard *h, enum kb_stress kind, int arg, struct 
     fill->small = tiny_for(h);
     if (kinds[kind].hard == KBE_MIXED_ROWS) {
         fill->inner = row_of(h, arg);
+        fill->even = !has_float_result(h->bench);
         fill->infinite = fill->kind == KBE_NORMAL && meets_infinity(h->bench, arg) && rows_of(h, arg) >= INFINITE_ROWS;
     }
     return true;
