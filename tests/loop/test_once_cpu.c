@@ -173,7 +173,8 @@ static void make_clamped(const char *accept)
     snprintf(dir, sizeof dir, "%s/once-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(dir));
     char *bench = kb_format(
-        "{ \"kbench\": 1, \"name\": \"clamped\", \"params\": { \"n\": 300 }, \"accept\": [ %s ], \"args\": [\n"
+        "{ \"kbench\": 1, \"name\": \"clamped\", \"params\": { \"n\": 300 }, \"accept\": [ %s ],\n"
+        "  \"cases\": [ { \"n\": 300, \"time\": true }, { \"n\": 290 } ], \"args\": [\n"
         "  { \"name\": \"x\", \"role\": \"input\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
         "  { \"name\": \"y\", \"role\": \"output\", \"dtype\": \"f32\", \"shape\": [\"n\"] },\n"
         "  { \"name\": \"n\", \"role\": \"scalar\", \"dtype\": \"i32\" } ],\n"
@@ -207,6 +208,7 @@ static void a_race_is_accepted_by_name(void **state)
             if (strcmp(kb_json_text(finding, "kind", ""), "race"))
                 continue; // of one warp
             races++;
+            assert_string_equal(kb_json_text(finding, "label", ""), "290"); // the smallest case goes first
             assert_string_equal(kb_json_text(finding, "accepted", ""), tried[i].accepted ? "clamped loads" : "");
             assert_int_equal(kb_json_bool(finding, "fails", true), !tried[i].accepted);
         }
