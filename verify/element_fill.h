@@ -27,7 +27,7 @@ struct kbe_fill {
     double a, b;   // low, high; or mean, std; or value
     int kind, dtype;
     kbe_u64 other;       // key of the values that a 64th of the elements has instead; 0: none has
-    int hard, shift;     // enum kbe_hard; MIXED_ROWS: the kind of row 0
+    int hard, shift;     // enum kbe_hard; MIXED_ROWS: the kind of row 0; OFFSET: odd: the first row lies below zero
     double large, small; // what hard inputs take for large and for small
     int infinite;        // MIXED_ROWS: some rows are -inf, all or half
     int even;            // MIXED_ROWS: none is of another size than the others for its own sake
@@ -101,11 +101,14 @@ KBE_FN double kbe_hard_spike(const struct kbe_fill *f, kbe_u64 row, kbe_u64 colu
     kbe_u64 twin = where < 2 ? 0 : kbe_random(f->key ^ f->inner, row);
     return column == at || ((twin & 1) && column == (twin >> 1) % f->inner) ? f->large : z;
 }
-// A row on one side of zero, its mean far larger than its spread; narrow types bear less.
+// A row on one side of zero, its mean far larger than its spread; narrow types bear less. The first rows of
+// neighbouring arguments lie on opposite sides: a product of the two has nothing above zero (the only score that a
+// causal row 0 sees).
 KBE_FN double kbe_hard_offset(const struct kbe_fill *f, kbe_u64 row, double z)
 {
     double mean = f->large < 100.0 ? f->large : KBE_MUL(10.0, f->large);
-    return KBE_ADD(kbe_random(~f->key, row) >> 63 ? mean : -mean, z);
+    int above = row ? (int)(kbe_random(~f->key, row) >> 63) : !(f->shift & 1);
+    return KBE_ADD(above ? mean : -mean, z);
 }
 // Rows of sizes from 1/256 to 256, or as far as the type bears it.
 KBE_FN double kbe_hard_scaled(const struct kbe_fill *f, kbe_u64 row, double z)

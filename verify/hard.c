@@ -208,7 +208,7 @@ bool kb_hard_fill(const struct kb_hard *h, enum kb_stress kind, int arg, struct 
         return true;
     }
     fill->hard = (int)kinds[kind].hard;
-    fill->shift = kinds[kind].shift;
+    fill->shift = kinds[kind].hard == KBE_OFFSET ? arg : kinds[kind].shift;
     fill->large = large_for(h);
     fill->small = tiny_for(h);
     if (kinds[kind].hard == KBE_MIXED_ROWS) {
