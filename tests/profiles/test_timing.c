@@ -485,9 +485,13 @@ static void what_a_run_changes_is_put_back_outside_the_window(void **state)
     assert_near(r.cold.median, 40, 0.01); // put back before the flush, not between it and the run
     assert_near(r.warm.median, 30, 0.01);
     assert_near(r.events_us, 31, 1);
-    assert_memory_equal(v.order, "larararararararararala", 22); // a pilot, ten rounds, of which the last is looked at
-    assert_null(strstr(v.order, "aa"));                         // no run without it
-    assert_non_null(strstr(v.order, "rala"));                   // warm: one run that brings the data in, then one more
+    // A pilot, ten rounds, of which the last is looked at; on a busy machine they come in several parts, whose last
+    // ones are looked at, too.
+    assert_memory_equal(v.order, "la", 2);
+    for (int round = 1; round <= 10; round++)
+        assert_true(strchr(round < 10 ? "rl" : "l", v.order[2 * round]) && v.order[2 * round + 1] == 'a');
+    assert_null(strstr(v.order, "aa"));       // no run without it
+    assert_non_null(strstr(v.order, "rala")); // warm: one run that brings the data in, then one more
     assert_true(isnan(r.same_us) && isnan(r.other_us));
     kb_timing_result_free(&r);
     device->ops->free(device, &buffer);
